@@ -3,6 +3,7 @@ import { mkdir, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import type { Locator, Page } from "@playwright/test";
+import type { ColonnadeViewer } from "colonnade";
 import { expectAccessible } from "./accessible.js";
 import { test as base, cell, chooseTable, expect } from "./fixtures.js";
 import { CuttingProxy, gate } from "./proxy.js";
@@ -436,6 +437,60 @@ for (const [format, label] of [
     expect(filtered?.rows).toEqual(shown?.rows);
     expect(shown?.rows.length).toBeGreaterThan(500);
     await expect(row(page, part.name)).toContainText("saved by the browser");
+  });
+}
+
+for (const [format, label] of [
+  ["csv", /^CSV Text/],
+  ["ndjson", /^NDJSON/],
+  ["arrow", /^Arrow/],
+] as const) {
+  test(`rows that only the tab has are exported as ${format} by the tab`, async ({
+    page,
+    small,
+    stage: { folder },
+  }) => {
+    const proxy = await CuttingProxy.start(small.origin);
+    await page.goto(proxy.origin);
+    await expect(inList(page, "flights")).toBeVisible();
+    const { opened, open } = gate();
+    // The first part of the rows arrives, until Cancel.
+    proxy.cuts = [{ at: proxy.numBytes + 1_500_000, by: "hold", meanwhile: () => opened }];
+    await chooseTable(page, "flights");
+    await expect(page.getByRole("status")).toContainText("Streaming");
+    await page.getByRole("button", { name: "Cancel" }).click();
+    await expect(page.getByRole("status")).toContainText("Cancelled");
+    const viewer = page.locator("colonnade-viewer");
+    const columns = ["distance", "origin", "delay"];
+    await viewer.evaluate((element: ColonnadeViewer, shown) => {
+      element.state = {
+        filter: { op: "ge", column: "delay", value: 30 },
+        sort: [{ column: "delay", descending: true }],
+        columns: { shown },
+      };
+    }, columns);
+    await expect(page.getByRole("status")).toContainText("sorted by delay");
+    await page.getByRole("button", { name: "Export" }).click();
+    const dialog = page.getByRole("dialog", { name: "Export" });
+    await expect(dialog).toContainText("The others did not arrive, so this tab writes the file.");
+    await expect(dialog.getByRole("button", { name: /^Parquet/ })).toBeDisabled();
+    await expect(dialog).toContainText("Only the server can write it");
+    await page.keyboard.press("Escape");
+    const part = await exported(page, label, folder);
+    expect(part.name).toBe(`flights-filtered-partial.${format}`);
+    const { shown, numKept } = await viewer.evaluate(
+      async ({ view, table }: ColonnadeViewer, names) => {
+        const range = { start: 0, end: view?.numRows ?? 0 };
+        return { shown: await view?.text(range, names), numKept: table?.numRows };
+      },
+      columns,
+    );
+    expect(numKept).toBeLessThan(100_000);
+    expect(shown?.length).toBeGreaterThan(50);
+    expect(readTableFile(part.path, format).rows).toEqual(shown);
+    await expect(row(page, part.name)).toContainText("saved by the browser");
+    open();
+    await proxy.close();
   });
 }
 

@@ -1,5 +1,5 @@
 import type { ColonnadeViewer } from "colonnade";
-import { cell, expect, smallTest as test, viewer } from "./viewer.js";
+import { cell, expect, goToRow, smallTest as test, viewer } from "./viewer.js";
 
 const COLUMNS = "origin,delay,distance,destination,date";
 const FLIGHTS = `/v1/tables/flights/rows?columns=${COLUMNS}`;
@@ -202,4 +202,46 @@ test("a viewer that leaves the page, moves or opens its source again shows the s
   expect(seen.whileDetached).toBeUndefined();
   const opened = (table: string) => requests.filter((path) => path.includes(`/${table}/`)).length;
   expect([opened("flights"), opened("every_type")]).toEqual([3, 1]);
+});
+
+test("an element that is moved in the page, or hidden for a while, stays at its rows and columns", async ({
+  page,
+  stage,
+}) => {
+  await page.setViewportSize({ width: 500, height: 700 });
+  await stage.show("/v1/tables/flights/rows");
+  const numRequests = async () =>
+    (await page.evaluate(() => performance.getEntriesByType("resource"))).length;
+  await goToRow(page, 5001);
+  await page.mouse.move(250, 300);
+  await page.mouse.wheel(150, 0);
+  const left = () =>
+    viewer(page).evaluate((each) => {
+      const grid = each.shadowRoot?.querySelector("[role=grid]");
+      return { left: grid?.scrollLeft, row: (each as ColonnadeViewer).state.row };
+    });
+  await expect.poll(async () => (await left()).left).toBe(150);
+  const before = await numRequests();
+  for (const step of ["move", "hide", "show", "back"]) {
+    await viewer(page).evaluate((each, what) => {
+      const section = document.querySelector("section") ?? document.createElement("section");
+      if (what === "move") {
+        document.body.append(section);
+        section.append(each);
+      } else if (what === "back") {
+        document.body.append(each);
+      } else {
+        section.hidden = what === "hide";
+      }
+    }, step);
+    await page.waitForTimeout(300);
+    if (step === "hide") continue;
+    expect([step, await left()]).toEqual([step, { left: 150, row: 5000 }]);
+    await expect(cell(page, 5000, 1)).toBeVisible();
+    await page.mouse.wheel(0, 30);
+    await expect.poll(async () => (await left()).row).toBe(5001);
+    await page.mouse.wheel(0, -30);
+    await expect.poll(async () => (await left()).row).toBe(5000);
+  }
+  expect(await numRequests()).toBe(before);
 });

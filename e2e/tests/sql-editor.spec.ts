@@ -1,5 +1,5 @@
 import type { Locator, Page } from "@playwright/test";
-import { cell, chooseTable, expect, resultIds, test } from "./fixtures.js";
+import { cell, chooseTable, expect, goToRow, resultIds, test } from "./fixtures.js";
 
 test("a query's result streams into the grid", async ({ page, demo }) => {
   await page.goto(demo.origin);
@@ -229,9 +229,15 @@ test("statements have tabs, which the browser stores", async ({ page, demo }) =>
   // The editor of a table does not show a statement of another tab.
   await expect(page.locator(".cm-content")).toHaveText("SELECT * FROM every_type LIMIT 100");
   await expect(page.locator(".cm-placeholder")).toBeVisible();
+  await tabs.nth(1).click();
+  await expect(cell(page, 0, 1)).toHaveText("one");
+  // A page that is loaded again has no rows of statements, and runs none by itself.
+  await chooseTable(page, "every_type");
   await page.reload();
   await expect(tabs).toHaveText(["every_type", "The first"]);
   await tabs.nth(1).click();
+  await expect(page.getByText("The rows of this statement are not in this page")).toBeVisible();
+  await page.locator(".absent").getByRole("button", { name: "Run" }).click();
   await expect(cell(page, 0, 1)).toHaveText("one");
 });
 
@@ -255,6 +261,79 @@ test("text that was not run stays when the page shows something else", async ({ 
   await expect(tabs).toHaveText(["Query 1", "Query 2"]);
   await tabs.first().click();
   await expect(page.locator(".cm-content")).toHaveText("select 'written' as x");
+});
+
+test("a statement and a table keep their rows and their view; a return to them runs nothing", async ({
+  page,
+  small,
+}) => {
+  const numRun = async () => {
+    const { queries } = await (await fetch(`${small.origin}/v1/query`)).json();
+    return queries.length as number;
+  };
+  await page.goto(small.origin);
+  const tabs = page.getByRole("tablist", { name: "Open tables and statements" }).getByRole("tab");
+  const statement = "select origin, count(*) as n from flights group by origin order by origin";
+  const sql = await openEditor(page);
+  await sql.fill(statement);
+  await sql.press("Control+Enter");
+  await expect(page.getByRole("status")).toContainText("Complete");
+  await page.getByRole("columnheader", { name: /^n\b/ }).click();
+  const numbers = page.getByRole("columnheader", { name: /^n\b/ });
+  await expect(numbers).toHaveAttribute("aria-sort", "ascending");
+  await goToRow(page, 40);
+  const shown = await cell(page, 39, 1).textContent();
+  const run = page.locator("sql-panel .primary");
+  const begin = async (text: string) => {
+    await page.getByRole("button", { name: "New statement" }).click();
+    await sql.fill(text);
+    await sql.press("Control+Enter");
+    await expect(run).toHaveText("Cancel");
+  };
+  const some = "(select * from flights limit 30000)";
+  const joined = `${some} a join ${some} b on a.delay + b.delay > a.distance + b.distance`;
+  // A statement that runs when another one is opened goes on.
+  await begin(`select count(*) as n from ${joined}`);
+  await begin(`select count(*) as n from ${joined} join ${some} c on a.delay < c.delay + b.delay`);
+  await run.click();
+  await expect(run).toHaveText("Run");
+  const before = await numRun();
+
+  await tabs.first().click();
+  await expect(cell(page, 39, 1)).toHaveText(shown ?? "");
+  await expect(numbers).toHaveAttribute("aria-sort", "ascending");
+  await expect(page).toHaveURL(/sort=n&row=/);
+  await tabs.nth(1).click();
+  await expect(cell(page, 0, 1)).toHaveText(/^\d+$/);
+  await tabs.nth(2).click();
+  await expect(page.getByRole("status")).toContainText("Cancelled");
+  await page.goBack();
+  await expect(cell(page, 0, 1)).toHaveText(/^\d+$/);
+  await page.goBack();
+  await expect(cell(page, 39, 1)).toHaveText(shown ?? "");
+  expect(await numRun()).toBe(before);
+
+  // A table is read again, in the view in which it was left.
+  await chooseTable(page, "flights");
+  await expect(page.getByRole("status")).toContainText("Complete");
+  const reset = page.getByRole("button", { name: "Reset view" });
+  await expect(reset).toBeHidden();
+  await page.getByRole("columnheader", { name: /^distance/ }).click();
+  const distances = page.getByRole("columnheader", { name: /^distance/ });
+  await expect(distances).toHaveAttribute("aria-sort", "ascending");
+  await expect(reset).toBeVisible();
+  await chooseTable(page, "every_type");
+  await expect(page.getByRole("columnheader", { name: /^row\b/ })).toBeVisible();
+  await expect(reset).toBeHidden();
+  await chooseTable(page, "flights");
+  await expect(distances).toHaveAttribute("aria-sort", "ascending");
+  await expect(page).toHaveURL(/table=flights&sort=distance/);
+  await reset.click();
+  await expect(distances).toHaveAttribute("aria-sort", "none");
+  await expect(page).toHaveURL(/table=flights$/);
+  await expect(reset).toBeHidden();
+  await page.goBack();
+  await expect(distances).toHaveAttribute("aria-sort", "ascending");
 });
 
 test("the history can be searched, and an entry opens its statement", async ({ page, demo }) => {

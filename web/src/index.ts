@@ -22,6 +22,7 @@ export type { Summary } from "./model/summary.js";
 export type { CopyOptions } from "./viewer/clipboard.js";
 export type { ViewerEventMap } from "./viewer/events.js";
 export type { CopyFormat } from "./viewer/formats.js";
+export type { RowsFileOptions } from "./viewer/rows-file.js";
 export type {
   SelectedValues,
   SelectedValuesOptions,

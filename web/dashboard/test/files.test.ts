@@ -157,7 +157,13 @@ test("an export continues after the server did not respond for a while", async (
   const run = async () => {
     const request = new Request("http://h/v1/query", { method: "POST", body: '{"table":"t"}' });
     const [, format = { id: "csv", label: "CSV", about: "" }] = EXPORT_FORMATS;
-    const options = { request, format, name: "t", escapesFormulas: false, totalRows: undefined };
+    const options = {
+      rows: request,
+      format,
+      name: "t",
+      escapesFormulas: false,
+      totalRows: undefined,
+    };
     const item = new Export(options, () => undefined);
     const ended = item.run();
     await vi.advanceTimersByTimeAsync(40_000);

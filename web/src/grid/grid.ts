@@ -266,6 +266,11 @@ export class Grid {
     this.#frames.schedule();
   }
 
+  /** The element was moved in the page. */
+  onMoved(): void {
+    this.#viewport.restoreScroll();
+  }
+
   /** Gives the focus to the active cell. */
   focus(): void {
     this.#frames.drawNow();
@@ -385,6 +390,7 @@ export class Grid {
     this.#layer.style.height = `${heightPx}px`;
     this.#layOut();
     this.#moveTo(this.topRow);
+    this.#viewport.restoreScroll();
   }
 
   #reveal({ row, column }: CellPosition): void {

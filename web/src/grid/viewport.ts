@@ -138,6 +138,12 @@ export class Viewport {
     this.#scrollTopPx = this.#scroller.scrollTop;
   }
 
+  /** Restores the position of the scrollbars, which an element loses that is moved in the page. */
+  restoreScroll(): void {
+    this.#scroller.scrollLeft = this.#scrollLeftPx;
+    this.syncScrollbar();
+  }
+
   /** The cell at a position of the scroller; the nearest one if there is none. */
   cellAt(xPx: number, yPx: number, layout: ColumnLayout): CellPosition {
     const row = Math.floor(this.#topRow + (yPx - this.headerHeightPx) / this.rowHeightPx);

@@ -126,3 +126,8 @@ export function withPosition(error: ColonnadeError, row: number, byte: number): 
 export function cancelledError(work = "stream"): ColonnadeError {
   return new ColonnadeError("cancelled", `The ${work} was cancelled.`);
 }
+
+/** The error of a request for rows of a table that has none yet. */
+export function noRows(): ColonnadeError {
+  return new ColonnadeError("no_rows", "There is nothing to read yet.");
+}

@@ -19,50 +19,81 @@ export interface RowsWriter {
  * the server's CSV. In every format numbers keep all their digits.
  *
  * @param hasHeader whether TSV and CSV begin with the column names
+ * @param escapesFormulas whether CSV has `'` before texts that a spreadsheet would run
  */
 export function rowsWriter(
-  format: CopyFormat,
+  format: CopyFormat | "ndjson",
   fields: readonly Field[],
   hasHeader: boolean,
+  escapesFormulas = false,
 ): RowsWriter {
   switch (format) {
     case "tsv":
-      return separated("\t", fields, hasHeader);
+      return separated("\t", fields, hasHeader, false);
     case "csv":
-      return separated(",", fields, hasHeader);
+      return separated(",", fields, hasHeader, escapesFormulas);
     case "json":
       return json(fields);
+    case "ndjson":
+      return ndjson(fields);
     case "markdown":
       return markdown(fields);
   }
 }
 
-function separated(separator: string, fields: readonly Field[], hasHeader: boolean): RowsWriter {
-  const quote = (text: string | null) => {
+/**
+ * Texts that a spreadsheet may run, as in the server's CSV: also behind what an import strips.
+ * <https://owasp.org/www-community/attacks/CSV_Injection>
+ */
+const FORMULA =
+  /^(?:[\t\r\n]|[\s\p{Cc}"'\u200b-\u200f\u2060\ufeff]*[=+\-@\uff1d\uff0b\uff0d\uff20])/u;
+
+function separated(
+  separator: string,
+  fields: readonly Field[],
+  hasHeader: boolean,
+  escapesFormulas: boolean,
+): RowsWriter {
+  const quote = (text: string | null, isEscaped: boolean) => {
     if (text === null) return "";
+    const isFormula = isEscaped && FORMULA.test(text);
     const isPlain = text !== "" && !/["\n\r]/.test(text) && !text.includes(separator);
-    return isPlain ? text : `"${text.replaceAll('"', '""')}"`;
+    if (isPlain && !isFormula && !/^ | $/.test(text)) return text;
+    return `"${isFormula ? "'" : ""}${text.replaceAll('"', '""')}"`;
   };
-  const line = (texts: readonly (string | null)[]) => texts.map(quote).join(separator);
+  const areEscaped = fields.map(({ type }) => escapesFormulas && /string|union/.test(type));
+  const line = (texts: readonly (string | null)[]) =>
+    texts.map((text, index) => quote(text, areEscaped[index] === true)).join(separator);
+  const names = fields.map(({ name }) => quote(name, escapesFormulas)).join(separator);
   return {
-    head: hasHeader ? `${line(fields.map(({ name }) => name))}\n` : "",
+    head: hasHeader ? `${names}\n` : "",
     row: (texts) => `${line(texts)}\n`,
     tail: "",
   };
 }
 
 function json(fields: readonly Field[]): RowsWriter {
-  const keys = distinctNames(fields.map(({ name }) => name)).map((name) => JSON.stringify(name));
-  const writers = fields.map(jsonWriter);
+  const object = objectWriter(fields);
   return {
     head: "[",
-    row: (texts, isFirst) => {
-      const members = texts.map((text, index) => {
-        return `${keys[index]}:${text === null ? "null" : writers[index]?.(text)}`;
-      });
-      return `${isFirst ? "\n" : ",\n"}{${members.join(",")}}`;
-    },
+    row: (texts, isFirst) => `${isFirst ? "\n" : ",\n"}${object(texts)}`,
     tail: "\n]\n",
+  };
+}
+
+function ndjson(fields: readonly Field[]): RowsWriter {
+  const object = objectWriter(fields);
+  return { head: "", row: (texts) => `${object(texts)}\n`, tail: "" };
+}
+
+function objectWriter(fields: readonly Field[]): (texts: readonly (string | null)[]) => string {
+  const keys = distinctNames(fields.map(({ name }) => name)).map((name) => JSON.stringify(name));
+  const writers = fields.map(jsonWriter);
+  return (texts) => {
+    const members = texts.map((text, index) => {
+      return `${keys[index]}:${text === null ? "null" : writers[index]?.(text)}`;
+    });
+    return `{${members.join(",")}}`;
   };
 }
 

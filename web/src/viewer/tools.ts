@@ -1,9 +1,11 @@
 import { type CSSResult, nothing } from "lit";
 import type { Grid } from "../grid/grid.js";
 import type { CellPosition } from "../grid/keyboard.js";
+import { noRows } from "../model/errors.js";
 import type { CopyOptions, ShownRows } from "./clipboard.js";
 import type { FindBar } from "./find-bar.js";
 import type { Inspector } from "./inspector.js";
+import type { RowsFileOptions } from "./rows-file.js";
 import {
   gridSelection,
   type SelectedValues,
@@ -72,6 +74,14 @@ export class Tools {
     }
     const { selectedValues } = await import("./selected-values.js");
     return selectedValues(shown, rect, maxCells);
+  }
+
+  /** The shown rows as a file. */
+  async toBlob(options: RowsFileOptions): Promise<Blob> {
+    const shown = this.#common.shown();
+    if (shown === undefined) throw noRows();
+    const { rowsFile } = await import("./rows-file.js");
+    return rowsFile(shown, options);
   }
 
   /**

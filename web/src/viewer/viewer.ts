@@ -23,6 +23,7 @@ import { message } from "./message.js";
 import { PageLife } from "./page-life.js";
 import { Ready } from "./ready.js";
 import { RowReacher } from "./row-reacher.js";
+import type { RowsFileOptions } from "./rows-file.js";
 import type { SelectedValues, SelectedValuesOptions, ViewerSelection } from "./selected.js";
 import { headerMarks } from "./sorting.js";
 import {
@@ -218,6 +219,14 @@ export class ColonnadeViewer extends ViewerAttributes {
     return this.#tools.selectedValues(options);
   }
 
+  /**
+   * Writes the shown rows and columns that have arrived as a file, without the server. Parquet, and rows that have not
+   * arrived, need the server: see `shownRequest`.
+   */
+  toBlob(options: RowsFileOptions): Promise<Blob> {
+    return this.#tools.toBlob(options);
+  }
+
   /** Opens the find bar, as Ctrl+F does. */
   find(): void {
     void this.#tools.find();
@@ -272,6 +281,7 @@ export class ColonnadeViewer extends ViewerAttributes {
   override connectedCallback(): void {
     super.connectedCallback();
     this.#pageLife.connect();
+    this.#grid.onMoved();
     if (this.hasUpdated && this.#phase === "idle") this.retry();
   }
 

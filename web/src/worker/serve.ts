@@ -1,5 +1,5 @@
 import { PoolClient } from "../http/pool-client.js";
-import { ColonnadeError } from "../model/errors.js";
+import { type ColonnadeError, noRows } from "../model/errors.js";
 import type { RawColumn } from "../model/raw-column.js";
 import type { Endpoint } from "../rpc/endpoint.js";
 import type { Notices } from "../rpc/messages.js";
@@ -88,7 +88,7 @@ export function serve(endpoint: Endpoint): () => void {
 
   function rows(): Kernels | WindowedTable {
     if (stream?.rows === undefined) {
-      throw new ColonnadeError("no_rows", "There is nothing to read yet.");
+      throw noRows();
     }
     return stream.rows;
   }

@@ -118,6 +118,11 @@ function jsonNumber(_key: string, value: unknown): unknown {
   return isUnrepresentable || typeof value === "bigint" ? String(value) : value;
 }
 
+/** Whether a state shows all rows and columns in their own order, from any row on. */
+export function isPlainView(state: RowsState): boolean {
+  return JSON.stringify({ ...state, row: 0 }) === JSON.stringify(PLAIN_STATE);
+}
+
 /** Whether two subjects are the same. */
 export function isSameSubject(one: Subject, other: Subject): boolean {
   return JSON.stringify(one) === JSON.stringify(other);

@@ -20,16 +20,20 @@ export interface NavigationHost {
    * @param statement the id of the statement's tab in which the address was left, if known
    */
   show(address: Address, isReload: boolean, statement: number | undefined): void;
+  /** How the rows of the address are shown now; undefined if they are not. */
+  state(): RowsState | undefined;
 }
 
 /** Keeps the page's state, the browser's address and its history the same. */
 export class Navigation {
   readonly #host: NavigationHost;
   #address: Address = parseAddress(location.search);
+  /** The state in which each subject was left. */
+  readonly #states = new Map<string, RowsState>();
   #timer: ReturnType<typeof setTimeout> | undefined;
   readonly #onPopState = () => {
     this.#dropPending();
-    this.#showLocation();
+    this.#showLocation(false);
   };
 
   constructor(host: NavigationHost) {
@@ -51,23 +55,29 @@ export class Navigation {
     this.#dropPending();
   }
 
-  /** Goes to a subject in its initial state and requests its rows again. */
+  /** Goes to a subject as it was left, and requests its rows again. */
   go(subject: Subject, { view, statement }: { view?: View; statement?: number } = {}): void {
-    this.flush();
-    this.#move(subjectAddress(subject, view), statement);
+    this.#moveTo(subject, view, statement);
     this.#host.show(this.#address, true, statement);
+  }
+
+  /** Goes to a statement as it was left, and does not run it again. */
+  return(subject: Subject, statement: number | undefined): void {
+    this.#moveTo(subject, "rows", statement);
+    this.#host.show(this.#address, false, statement);
   }
 
   /** Goes to an address as a link does: requests rows again only if their subject differs. */
   open(address: Address): void {
-    this.flush();
-    history.pushState(null, "", formatAddress(address));
-    this.#showLocation();
+    this.#leave();
+    const isOther = !isSameSubject(this.#address.subject, address.subject);
+    history.pushState(isOther ? null : history.state, "", formatAddress(address));
+    this.#showLocation(isOther);
   }
 
   /** Switches to another view of the subject. */
   switchView(view: View): void {
-    this.flush();
+    this.#leave();
     this.#move({ ...this.#address, view }, statementId());
     this.#host.show(this.#address, false, statementId());
   }
@@ -84,9 +94,16 @@ export class Navigation {
       this.#move(after, statementId());
       return;
     }
-    this.#address = after;
+    this.#setAddress(after);
     clearTimeout(this.#timer);
     this.#timer = setTimeout(() => this.flush(), SETTLE_MS);
+  }
+
+  /** Records the state of the rows as they are left. */
+  #leave(): void {
+    const state = this.#host.state();
+    if (state !== undefined) this.#setAddress({ ...this.#address, state });
+    this.flush();
   }
 
   /** Updates the browser's address with recorded changes at once. */
@@ -96,18 +113,28 @@ export class Navigation {
     history.replaceState(history.state, "", formatAddress(this.#address));
   }
 
+  #moveTo(subject: Subject, view: View | undefined, statement: number | undefined): void {
+    this.#leave();
+    const address = subjectAddress(subject, view);
+    const state = this.#states.get(JSON.stringify(subject)) ?? address.state;
+    this.#move({ ...address, state }, statement);
+  }
+
   #move(address: Address, statement: number | undefined): void {
     const url = formatAddress(address);
     const isSame = url === location.pathname + location.search && statement === statementId();
     if (!isSame) history.pushState({ statement }, "", url);
-    this.#address = address;
+    this.#setAddress(address);
   }
 
-  #showLocation(): void {
-    const before = this.#address;
-    this.#address = parseAddress(location.search);
-    const isReload = !isSameSubject(before.subject, this.#address.subject);
+  #showLocation(isReload: boolean): void {
+    this.#setAddress(parseAddress(location.search));
     this.#host.show(this.#address, isReload, statementId());
+  }
+
+  #setAddress(address: Address): void {
+    this.#address = address;
+    this.#states.set(JSON.stringify(address.subject), address.state);
   }
 
   #dropPending(): void {

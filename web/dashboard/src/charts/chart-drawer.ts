@@ -53,11 +53,6 @@ export class ChartDrawer extends LitElement {
     const parent = this.parentElement;
     parent?.addEventListener("colonnade-schema", this.#onSchema, { signal });
     parent?.addEventListener("colonnade-filter", this.#onFilter, { signal });
-    // The viewer may already have rows when this element is connected.
-    void this.updateComplete.then(() => {
-      const table = this.#viewer?.table;
-      if (table !== undefined) this.#takeFields(table.schema.fields);
-    });
   }
 
   override disconnectedCallback(): void {
@@ -69,6 +64,11 @@ export class ChartDrawer extends LitElement {
     if (changed.has("shown")) {
       this.source = undefined;
       this.#closed = "";
+      // The viewer may already have these rows.
+      void this.updateComplete.then(() => {
+        const table = this.#viewer?.table;
+        if (table !== undefined) this.#takeFields(table.schema.fields);
+      });
     }
     if (changed.has("state")) {
       this.isOpen = this.state !== undefined;

@@ -4,7 +4,7 @@ import { formatRows } from "../text/format.js";
 import { download } from "../ui/icons.js";
 import { EXPORT_FORMATS, type ExportFormat } from "./export.js";
 import { placeBelow } from "./popover.js";
-import { type ShownRows, shownRows } from "./shown-rows.js";
+import { type RowsHere, rowsHere, type ShownRows, shownRows } from "./shown-rows.js";
 import { tray } from "./tray.js";
 
 /** The button that exports the shown rows as a file, and its menu of formats. */
@@ -17,7 +17,7 @@ export class ExportMenu extends LitElement {
 
   declare shell: Shell;
   /** The rows to export, or why there are none; read when the menu opens. */
-  declare shown: ShownRows | string | undefined;
+  declare shown: ShownRows | RowsHere | string | undefined;
   declare escapesFormulas: boolean;
   /** Whether the menu was open when the button was pressed, which closes it. */
   #wasOpen = false;
@@ -50,16 +50,28 @@ export class ExportMenu extends LitElement {
     if (shown === undefined) return nothing;
     if (typeof shown === "string") return html`<p>${shown}</p>`;
     const { totalRows, name } = shown;
+    const isHere = "viewer" in shown;
+    const rows = totalRows === undefined ? "The shown rows" : formatRows(totalRows);
+    const why =
+      isHere && shown.isPartial
+        ? "The others did not arrive, so this tab writes the file."
+        : "They are open in this tab only, which writes the file.";
     return html`<p class="menu-about">
-        ${totalRows === undefined ? "The shown rows" : formatRows(totalRows)} with the shown columns,
-        filter and sort order, as <b>${name}</b>
+        ${rows} with the shown columns, filter and sort order, as <b>${name}</b>.
+        ${isHere ? why : nothing}
       </p>
       <div class="menu-list">
-        ${EXPORT_FORMATS.map(
-          (format) => html`<button class="menu-item" @click=${() => this.#export(shown, format)}>
-            <span>${format.label}</span><span class="minor">${format.about}</span>
-          </button>`,
-        )}
+        ${EXPORT_FORMATS.map((format) => {
+          const isServers = isHere && format.id === "parquet";
+          return html`<button
+            class="menu-item"
+            ?disabled=${isServers}
+            @click=${() => this.#export(shown, format)}
+          >
+            <span>${format.label}</span
+            ><span class="minor">${isServers ? "Only the server can write it" : format.about}</span>
+          </button>`;
+        })}
       </div>
       <label class="menu-check"
         ><input
@@ -82,16 +94,18 @@ export class ExportMenu extends LitElement {
     const button = event.currentTarget as HTMLElement;
     const panel = this.#panel;
     if (wasOpen || panel === null) return;
-    this.shown = await shownRows(this.shell);
+    this.shown = rowsHere(this.shell) ?? (await shownRows(this.shell));
     await this.updateComplete;
     panel.showPopover();
     placeBelow(panel, button);
-    panel.querySelector<HTMLElement>(".menu-item")?.focus();
+    panel.querySelector<HTMLElement>(".menu-item:enabled")?.focus();
   }
 
-  #export({ request, name, totalRows }: ShownRows, format: ExportFormat): void {
+  #export(shown: ShownRows | RowsHere, format: ExportFormat): void {
     this.#panel?.hidePopover();
     const { escapesFormulas } = this;
-    void tray.export({ request, name, totalRows, format, escapesFormulas });
+    const { name, totalRows } = shown;
+    const rows = "viewer" in shown ? shown.viewer : shown.request;
+    void tray.export({ rows, name, totalRows, format, escapesFormulas });
   }
 }

@@ -31,7 +31,7 @@ function renderState(item: Export, tray: Tray) {
       const written = totalRows === undefined ? formatRows(rows) : formatCount(rows);
       return html`${progress(`Export to ${fileName}`, totalRows ? rows / totalRows : undefined)}
         <div class="tray-line">
-          <p>${written}${ofTotal} · ${formatBytes(bytes)}</p>
+          <p>${written}${ofTotal}${bytes > 0 ? ` · ${formatBytes(bytes)}` : ""}</p>
           ${cancel}
         </div>`;
     }

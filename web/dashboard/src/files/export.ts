@@ -1,4 +1,4 @@
-import { ColonnadeError } from "colonnade";
+import { ColonnadeError, type ColonnadeViewer } from "colonnade";
 import { errorFromResponse } from "../server/response-error.js";
 import { session } from "../server/session.js";
 
@@ -35,8 +35,8 @@ interface ExportRecord {
 
 /** The rows to export, and the file. */
 export interface ExportOptions {
-  /** The `POST /v1/query` for the rows. */
-  request: Request;
+  /** The `POST /v1/query` for the rows; or the viewer whose rows this tab writes, as far as they arrived. */
+  rows: Request | ColonnadeViewer;
   format: ExportFormat;
   /** The file's name without extension. */
   name: string;
@@ -58,7 +58,8 @@ const LINGER_S = 60;
 
 /**
  * A file that the server writes while the browser downloads it. It has a result of its own, so it
- * continues whatever the page shows, and ends when that result is deleted.
+ * continues whatever the page shows, and ends when that result is deleted. Rows that only this tab has are
+ * written by the tab.
  */
 export class Export {
   readonly options: ExportOptions;
@@ -95,12 +96,14 @@ export class Export {
 
   /** Exports the file; resolves once it is complete, has failed or was cancelled. */
   async run(): Promise<void> {
+    const { rows } = this.options;
     try {
-      const query = JSON.parse(await this.options.request.clone().text()) as object;
+      if (!(rows instanceof Request)) return await this.#write(rows);
+      const query = JSON.parse(await rows.clone().text()) as object;
       // Only Parquet does not support all types. A browser's download would hide the server's error.
-      if (this.options.format.id === "parquet") await this.#checkTypes(query);
-      this.#id = await this.#createResult(query);
-      this.#save();
+      if (this.options.format.id === "parquet") await this.#checkTypes(rows, query);
+      this.#id = await this.#createResult(rows, query);
+      this.#save(this.#url(this.#id));
       await this.#follow();
     } catch (thrown) {
       if (this.#state.is === "cancelled") return;
@@ -116,9 +119,22 @@ export class Export {
     this.#setState({ is: "cancelled" });
   }
 
+  /** Writes the rows in this tab. */
+  async #write(viewer: ColonnadeViewer): Promise<void> {
+    const { format, escapesFormulas: escapeFormulas, totalRows = 0 } = this.options;
+    if (format.id === "parquet") throw onlyServer();
+    const { signal } = this.#abort;
+    const onProgress = (fraction: number) =>
+      this.#setState({ is: "running", rows: Math.round(fraction * totalRows), bytes: 0 });
+    const file = await viewer.toBlob({ format: format.id, escapeFormulas, signal, onProgress });
+    const url = URL.createObjectURL(file);
+    this.#save(url);
+    setTimeout(() => URL.revokeObjectURL(url), 60_000);
+    this.#setState({ is: "done", rows: totalRows, bytes: file.size });
+  }
+
   /** Creates the result without reading its rows; resolves with its id. */
-  async #createResult(query: object): Promise<string> {
-    const { request } = this.options;
+  async #createResult(request: Request, query: object): Promise<string> {
     const response = await session.fetch(request.url, {
       method: "POST",
       headers: request.headers,
@@ -130,8 +146,8 @@ export class Export {
     return response.headers.get("x-query-id") ?? "";
   }
 
-  async #checkTypes(query: object): Promise<void> {
-    const id = await this.#createResult({ ...query, limit: 0 });
+  async #checkTypes(request: Request, query: object): Promise<void> {
+    const id = await this.#createResult(request, { ...query, limit: 0 });
     try {
       const { signal } = this.#abort;
       await (await session.fetch(this.#url(id), { signal })).arrayBuffer();
@@ -140,9 +156,9 @@ export class Export {
     }
   }
 
-  #save(): void {
+  #save(url: string): void {
     const link = document.createElement("a");
-    link.href = this.#url(this.#id ?? "");
+    link.href = url;
     link.download = this.fileName;
     link.click();
   }
@@ -212,6 +228,12 @@ export class Export {
     this.#state = state;
     this.#onChange();
   }
+}
+
+function onlyServer(): ColonnadeError {
+  return new ColonnadeError("not_exportable", "Only the server can write Parquet.", {
+    hint: "Export Arrow, which keeps the types too.",
+  });
 }
 
 function downloadEnded(): ColonnadeError {

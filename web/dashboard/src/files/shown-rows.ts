@@ -1,3 +1,5 @@
+import type { ColonnadeViewer } from "colonnade";
+import type { Subject } from "../address/address.js";
 import type { Shell } from "../shell/shell.js";
 import { exportName } from "./export.js";
 
@@ -41,4 +43,36 @@ export async function shownRows({ address, viewer }: Shell): Promise<ShownRows |
     name: exportName(table, filter !== undefined, new Date()),
     totalRows: filter === undefined ? viewer.table?.progress.totalRows : undefined,
   };
+}
+
+/** Rows that only this tab has: those of an open file, or those that arrived before a stream ended early. */
+export interface RowsHere {
+  viewer: ColonnadeViewer;
+  name: string;
+  totalRows: number;
+  /** Whether others did not arrive. */
+  isPartial: boolean;
+}
+
+/** The shown rows if only this tab has them. */
+export function rowsHere({ address, viewer }: Shell): RowsHere | undefined {
+  const { subject } = address;
+  const { table, view } = viewer;
+  if (subject === undefined || table === undefined || !view?.numRows) return undefined;
+  const isPartial = table.state === "cancelled" || table.state === "failed";
+  const isFile = "file" in subject && table.state === "complete";
+  if (!isPartial && !isFile) return undefined;
+  const name = exportName(nameOf(subject), viewer.filter !== null, new Date());
+  return {
+    viewer,
+    name: isPartial ? `${name}-partial` : name,
+    totalRows: view.numRows,
+    isPartial,
+  };
+}
+
+/** The name of a table, or of a file without its extension; undefined for a statement. */
+function nameOf(subject: NonNullable<Subject>): string | undefined {
+  if ("file" in subject) return subject.file.replace(/\.\w+$/, "");
+  return "table" in subject ? subject.table : undefined;
 }

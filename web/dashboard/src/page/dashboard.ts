@@ -1,17 +1,23 @@
 import type { ColonnadeViewer } from "colonnade";
 import { html, LitElement, nothing, type PropertyDeclarations } from "lit";
-import type { Address, Subject } from "../address/address.js";
+import {
+  type Address,
+  isPlainView,
+  PLAIN_STATE,
+  type Subject,
+  type View,
+} from "../address/address.js";
 import { Navigation } from "../address/navigation.js";
 import { type CatalogTable, exampleSql } from "../catalog/catalog.js";
 import { CatalogWatch } from "../catalog/catalog-watch.js";
-import { localFile } from "../files/local-files.js";
 import type { Panel, Shell } from "../shell/shell.js";
 import { applyTheme, loadTheme, nextTheme, type Theme, themeIcon } from "../shell/theme.js";
 import { StatementsControl } from "../sql/statements-control.js";
 import type { NotificationEvent } from "../ui/copy-button.js";
 import { list, mark } from "../ui/icons.js";
+import { OpenRows } from "./open-rows.js";
 import { barPanels, overlayPanels, rowPanels, sidePanels } from "./panels.js";
-import { RowsControl } from "./rows-control.js";
+import { isShowable, isStatement, type RowsControl } from "./rows-control.js";
 import { RowsVersion, staleRowsNote } from "./rows-version.js";
 import { viewTabs } from "./view-tabs.js";
 import { welcome } from "./welcome.js";
@@ -38,17 +44,23 @@ export class Dashboard extends LitElement implements Shell {
 
   /** Whether a statement has been running for {@link SLOW_MS}. */
   declare isRunning: boolean;
-  readonly viewer: ColonnadeViewer = document.createElement("colonnade-viewer");
   readonly #catalog = new CatalogWatch(() => this.requestUpdate());
   readonly #navigation = new Navigation({
     show: (address, isReload, statement) => this.#show(address, isReload, statement),
+    state: () => this.#rows.state,
   });
-  readonly #rows = new RowsControl(this.viewer, (change, isRefusal) =>
-    this.#navigation.record(change, isRefusal),
-  );
-  readonly #statements = new StatementsControl(this.#navigation, this.viewer, () =>
-    this.requestUpdate(),
-  );
+  readonly #openRows = new OpenRows({
+    onState: (change, isRefusal) => {
+      this.#navigation.record(change, isRefusal);
+      this.requestUpdate();
+    },
+    onResult: (viewer, sql) => this.#statements.follow(viewer, sql),
+  });
+  readonly #statements = new StatementsControl(this.#navigation, {
+    onChange: () => this.requestUpdate(),
+    onStop: () => this.viewer.cancel(),
+    onClose: (sql) => this.#openRows.close(sql),
+  });
   readonly #version = new RowsVersion();
   /** How many times rows were requested, including for the same address. */
   #numLoads = 0;
@@ -64,6 +76,14 @@ export class Dashboard extends LitElement implements Shell {
     this.addEventListener("notification", (event) =>
       this.#notify((event as NotificationEvent).detail),
     );
+  }
+
+  get viewer(): ColonnadeViewer {
+    return this.#rows.viewer;
+  }
+
+  get #rows(): RowsControl {
+    return this.#openRows.shown;
   }
 
   get tables(): readonly CatalogTable[] | undefined {
@@ -108,8 +128,9 @@ export class Dashboard extends LitElement implements Shell {
   }
 
   protected override willUpdate(): void {
-    this.viewer.theme = this.theme;
+    for (const viewer of this.#openRows.viewers) viewer.theme = this.theme;
     this.viewer.hidden = !this.#rows.isShown;
+    this.#openRows.putAside();
   }
 
   protected override render() {
@@ -135,6 +156,7 @@ export class Dashboard extends LitElement implements Shell {
         </div>
       </main>
       ${this.#renderPanels(overlayPanels)}
+      ${this.#openRows.element}
       <div class="notification" aria-live="polite">${this.notification}</div>`;
   }
 
@@ -186,11 +208,21 @@ export class Dashboard extends LitElement implements Shell {
   }
 
   #renderViewBar(subject: Subject) {
-    const { view } = this.address;
+    const { view, state } = this.address;
+    const canReset = this.#rows.isShown && !isPlainView(state);
     return html`<div class="views">
-      ${viewTabs(subject, view, (to) => this.#navigation.switchView(to))}
-      <div class="actions">${this.#renderPanels(rowPanels)}</div>
+      ${viewTabs(subject, view, (to) => this.#switchView(subject, to))}
+      <div class="actions">
+        ${canReset ? resetButton(() => this.open({ ...this.address, state: PLAIN_STATE })) : nothing}
+        ${this.#renderPanels(rowPanels)}
+      </div>
     </div>`;
+  }
+
+  #switchView(subject: Subject, view: View): void {
+    const hasRun = !isStatement(subject) || this.#rows.has(subject);
+    if (view === "rows" && !hasRun) this.go(subject);
+    else this.#navigation.switchView(view);
   }
 
   #renderStaleRowsNote() {
@@ -203,7 +235,10 @@ export class Dashboard extends LitElement implements Shell {
   /** The details of a table or the plan of a statement, instead of the rows. */
   #renderOtherView() {
     const { subject, view } = this.address;
-    if (subject === undefined || !isShowable(subject) || view === "rows") return nothing;
+    if (subject === undefined || !isShowable(subject)) return nothing;
+    if (view === "rows") {
+      return "sql" in subject && !this.#rows.isShown ? absentRows(() => this.go(subject)) : nothing;
+    }
     if ("sql" in subject) {
       return html`<plan-panel .sql=${subject.sql} .numLoads=${this.#numLoads}></plan-panel>`;
     }
@@ -227,15 +262,14 @@ export class Dashboard extends LitElement implements Shell {
   #show(address: Address, isReload: boolean, statement: number | undefined): void {
     this.isListOpen = false;
     this.#statements.show(address, isReload, statement);
+    const rows = this.#openRows.select(address.subject);
     // Both, because the viewer forgets a total that is not set again with another source.
     this.viewer.totalRows = null;
     this.viewer.totalRows = this.#tableInfo?.rows ?? null;
-    this.#rows.show(address, isReload);
+    const isRequested = rows.show(address, isReload);
     void this.#followStatement();
-    if (isReload) {
-      this.#numLoads++;
-      this.#version.begin(address.subject);
-    }
+    if (isReload) this.#numLoads++;
+    if (isRequested && !isStatement(address.subject)) this.#version.begin(address.subject);
     const title = this.#statements.title;
     document.title = title === undefined ? "Colonnade" : `${title} – Colonnade`;
     this.requestUpdate();
@@ -274,9 +308,21 @@ export class Dashboard extends LitElement implements Shell {
   }
 }
 
-/** Whether the subject has rows: a table, a statement that was run, or a file that is open. */
-function isShowable(subject: Subject): boolean {
-  if (subject === undefined) return false;
-  if ("file" in subject) return localFile(subject.file) !== undefined;
-  return "table" in subject || subject.sql.trim() !== "";
+/** The button that shows all rows and columns in their own order. */
+function resetButton(reset: () => void) {
+  return html`<button
+    class="action"
+    title="Remove the sort order, filters and changes of columns"
+    @click=${reset}
+  >
+    Reset view
+  </button>`;
+}
+
+/** What stands in place of the rows of a statement that are not in the page. */
+function absentRows(run: () => void) {
+  return html`<div class="absent">
+    <p>The rows of this statement are not in this page: it was not run here, or other rows took their place.</p>
+    <button class="primary" @click=${run}>Run</button>
+  </div>`;
 }

@@ -1,6 +1,7 @@
 // The panels of the page by their position. To add one, write an entry in one of these lists.
 
 import { html } from "lit";
+import { keyed } from "lit/directives/keyed.js";
 import { addFiles } from "../files/add-files.js";
 import { linkActions } from "../link/link-actions.js";
 import type { Panel } from "../shell/shell.js";
@@ -37,7 +38,7 @@ export const sidePanels: readonly Panel[] = [
 /** Panels over the whole page. They render nothing until they are needed. */
 export const overlayPanels: readonly Panel[] = [
   (shell) => html`<file-tray .shell=${shell}></file-tray>`,
-  ({ viewer }) => html`<server-watch .viewer=${viewer}></server-watch>`,
+  ({ viewer }) => keyed(viewer, html`<server-watch .viewer=${viewer}></server-watch>`),
   ({ viewer }) => html`<print-sheet .viewer=${viewer}></print-sheet>`,
   () => html`<sign-in></sign-in>`,
 ];

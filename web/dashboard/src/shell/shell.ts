@@ -5,7 +5,7 @@ import type { Address, Subject } from "../address/address.js";
 export interface Shell {
   /** What is shown and how, as the browser's address says. */
   readonly address: Address;
-  /** Shows the rows; the same element for the life of the page. */
+  /** Shows the rows of the address; rows that are not shown are in other viewers. */
   readonly viewer: ColonnadeViewer;
   /** Shows a table or a file, or runs a statement. */
   go(subject: Subject): void;

@@ -14,35 +14,47 @@ import type { SqlPanel } from "./sql-panel.js";
 import type { StatementTab } from "./statement-tabs.js";
 import { type Statement, Statements } from "./statements.js";
 
+/** What the page does for its statements. */
+export interface StatementsHost {
+  /** The page has to be rendered again. */
+  onChange(): void;
+  /** The running statement is to be cancelled. */
+  onStop(): void;
+  /** No tab has this statement any more. */
+  onClose(sql: string): void;
+}
+
 /** Controls the open statements: their tabs, the editor, the history and running them. */
 export class StatementsControl {
   readonly #navigation: Navigation;
-  readonly #viewer: ColonnadeViewer;
-  readonly #onChange: () => void;
+  readonly #host: StatementsHost;
   readonly #statements = new Statements();
   readonly #history = new History();
   #current: Statement | undefined;
   /** The text written while no statement was open. */
   #draft = "";
   #table: string | undefined;
-  #diagnostic: Diagnostic | undefined;
+  /** The positions of errors, by the statements that were run. */
+  readonly #diagnostics = new Map<string, Diagnostic>();
   /** The start of the last run range in its text. */
   #ranFrom = 0;
 
-  /** @param onChange called when the page has to be rendered again */
-  constructor(navigation: Navigation, viewer: ColonnadeViewer, onChange: () => void) {
+  constructor(navigation: Navigation, host: StatementsHost) {
     this.#navigation = navigation;
-    this.#viewer = viewer;
-    this.#onChange = onChange;
+    this.#host = host;
+  }
+
+  /** Records how a statement ends whose rows a viewer shows. */
+  follow(viewer: ColonnadeViewer, sql: string): void {
     listen(viewer, "colonnade-complete", ({ rows, elapsedMs }) => {
-      if (this.#current !== undefined) this.#history.end(this.#current.ran, { rows, elapsedMs });
+      this.#history.end(sql, { rows, elapsedMs });
     });
     listen(viewer, "colonnade-error", (error) => {
-      if (this.#current === undefined) return;
-      const { text, ran } = this.#current;
-      this.#history.end(ran, { error: error.code });
-      this.#diagnostic = diagnosticOf(text, ran, error, this.#ranFrom);
-      onChange();
+      this.#history.end(sql, { error: error.code });
+      const text = this.#statements.list.find(({ ran }) => ran === sql)?.text ?? sql;
+      const diagnostic = diagnosticOf(text, sql, error, this.#ranFrom);
+      if (diagnostic !== undefined) this.#diagnostics.set(sql, diagnostic);
+      this.#host.onChange();
     });
   }
 
@@ -62,8 +74,8 @@ export class StatementsControl {
     this.#table = table;
     this.#current =
       subject && "sql" in subject ? this.#statements.tabFor(subject.sql, id) : undefined;
-    if (isReload) this.#diagnostic = undefined;
     const sql = this.#current?.ran ?? "";
+    if (isReload) this.#diagnostics.delete(sql);
     if (isReload && view === "rows" && sql.trim() !== "") this.#history.begin(sql);
   }
 
@@ -91,7 +103,7 @@ export class StatementsControl {
       @rename=${(event: CustomEvent<{ id: number; name: string }>) => {
         const { id, name } = event.detail;
         this.#statements.change(id, { name: name || undefined });
-        this.#onChange();
+        this.#host.onChange();
       }}
       @new=${() => this.open("")}
     ></statement-tabs>`;
@@ -103,14 +115,14 @@ export class StatementsControl {
         .text=${this.#current?.text ?? this.#draft}
         .example=${example}
         .known=${known}
-        .diagnostic=${this.#diagnostic}
+        .diagnostic=${this.#diagnostics.get(this.#current?.ran ?? "")}
         .isRunning=${isRunning}
         @edit=${(event: CustomEvent<string>) => this.#edit(event.detail)}
         @run=${(event: CustomEvent<StatementRange>) => this.#runRange(event.detail, "rows")}
         @explain=${(event: CustomEvent<StatementRange>) => this.#runRange(event.detail, "plan")}
         @stop=${() => {
           document.querySelector<PlanPanel>("plan-panel")?.cancel();
-          this.#viewer.cancel();
+          this.#host.onStop();
         }}
         @history=${() => document.querySelector<HistoryDialog>("history-dialog")?.show()}
       ></sql-panel>
@@ -146,7 +158,7 @@ export class StatementsControl {
   #edit(text: string): void {
     if (this.#current === undefined) this.#draft = text;
     else this.#statements.change(this.#current.id, { text });
-    this.#onChange();
+    this.#host.onChange();
   }
 
   /** Puts a statement into an empty editor, or into a new tab. */
@@ -159,15 +171,18 @@ export class StatementsControl {
 
   #choose(statement: Statement | undefined): void {
     if (statement === undefined || statement === this.#current) return;
-    this.#navigation.go({ sql: statement.ran }, { statement: statement.id });
+    this.#navigation.return({ sql: statement.ran }, statement.id);
   }
 
   #close(id: number | undefined): void {
     const isCurrent = id === this.#current?.id;
+    const ran = this.#statements.find(id)?.ran;
     const next = id === undefined ? this.#statements.list[0] : this.#statements.close(id);
-    if (!isCurrent) this.#onChange();
+    if (!isCurrent) this.#host.onChange();
     else if (next === undefined) this.#navigation.go(undefined);
-    else this.#navigation.go({ sql: next.ran }, { statement: next.id });
+    else this.#navigation.return({ sql: next.ran }, next.id);
+    const isElsewhere = this.#statements.list.some((other) => other.ran === ran);
+    if (ran !== undefined && !isElsewhere) this.#host.onClose(ran);
   }
 }
 

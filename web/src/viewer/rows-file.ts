@@ -1,0 +1,68 @@
+// Loaded when rows are saved as a file.
+
+import type { WorkOptions } from "../api/row-reader.js";
+import { ColonnadeError, cancelledError } from "../model/errors.js";
+import type { Field } from "../model/schema.js";
+import { yieldToEventLoop } from "../rpc/event-loop.js";
+import type { ShownRows } from "./clipboard.js";
+import { rowsWriter } from "./formats.js";
+
+/** Options of `toBlob`. */
+export interface RowsFileOptions extends WorkOptions {
+  /** `arrow` is an Arrow IPC file; it needs the package `apache-arrow`. */
+  format: "csv" | "ndjson" | "arrow";
+  /** Whether CSV has `'` before texts that a spreadsheet would run as formulas; default false. */
+  escapeFormulas?: boolean | undefined;
+}
+
+const MEDIA_TYPES = {
+  csv: "text/csv",
+  ndjson: "application/x-ndjson",
+  arrow: "application/vnd.apache.arrow.file",
+};
+/** Cells read and written in one go, which takes a few milliseconds. */
+const CELLS_PER_SLICE = 8192;
+
+/**
+ * Writes the shown rows and columns as a file, slice by slice. Rows that arrive meanwhile are left out.
+ *
+ * @throws ColonnadeError `cancelled`, or for Arrow `unsupported_type` or `arrow_unavailable`
+ */
+export async function rowsFile(shown: ShownRows, options: RowsFileOptions): Promise<Blob> {
+  const { format, escapeFormulas = false, signal, onProgress } = options;
+  const type = MEDIA_TYPES[format];
+  if (type === undefined) {
+    throw new ColonnadeError("bad_format", `There is no format ${format}.`, {
+      hint: `Use ${Object.keys(MEDIA_TYPES).join(", ")}.`,
+    });
+  }
+  if (format === "arrow") return new Blob([await arrowFile(shown, options)], { type });
+  const { rows, numRows, columns } = shown;
+  const fields = columns.map((position) => shown.fields[position] as Field);
+  const writer = rowsWriter(format, fields, true, escapeFormulas);
+  const parts: Blob[] = [new Blob([writer.head])];
+  const sliceRows = Math.max(1, Math.floor(CELLS_PER_SLICE / Math.max(1, columns.length)));
+  for (let start = 0; start < numRows; start += sliceRows) {
+    if (signal?.aborted) throw cancelledError("file");
+    const end = Math.min(start + sliceRows, numRows);
+    const texts = await rows.text({ start, end }, columns);
+    // Blobs, which the browser may keep on disk.
+    parts.push(new Blob(texts.map((row) => writer.row(row, false))));
+    onProgress?.(end / numRows);
+    await yieldToEventLoop();
+  }
+  return new Blob(parts, { type });
+}
+
+async function arrowFile(
+  { rows, fields, columns }: ShownRows,
+  { signal }: RowsFileOptions,
+): Promise<Uint8Array<ArrayBuffer>> {
+  const table = await rows.toArrow({ signal });
+  const { tableToIPC } = await import("apache-arrow");
+  const isWhole = columns.length === fields.length && columns.every((at, index) => at === index);
+  return tableToIPC(
+    isWhole ? table : table.selectAt([...columns]),
+    "file",
+  ) as Uint8Array<ArrayBuffer>;
+}
