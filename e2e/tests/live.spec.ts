@@ -5,6 +5,7 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { Locator, Page } from "@playwright/test";
+import type { ColonnadeViewer } from "colonnade";
 import { expectAccessible } from "./accessible.js";
 import { cell, expect, goToRow, SMALL_COMPLETE, SMALL_ROWS, test, textOf } from "./fixtures.js";
 import { CuttingProxy, gate } from "./proxy.js";
@@ -193,6 +194,61 @@ test.describe("a server that is killed and started again", () => {
     await expect(cell(page, SMALL_ROWS - 1, 1)).toHaveText(/^\d+$/);
     await expect(page.getByRole("alert")).toBeHidden();
     await expect(page.getByRole("link", { name: /^lineitem\b/ })).toBeVisible();
+  });
+
+  test("what a person did with a statement's rows outlasts a restart and another tab, and nothing runs twice", async ({
+    page,
+  }) => {
+    await page.goto(proxy.origin);
+    const status = page.getByRole("status");
+    const sql = page.getByRole("textbox", { name: "SQL" });
+    await sql.fill("select l_returnflag, l_quantity, l_orderkey, l_comment from lineitem");
+    await sql.press("Control+Enter");
+    await expect(status).toContainText(SMALL_COMPLETE);
+    const viewer = page.locator("colonnade-viewer");
+    await viewer.evaluate((each: ColonnadeViewer) => {
+      each.state = {
+        filter: { op: "in", column: "l_returnflag", value: ["A", "R"] },
+        columns: { pinned: ["l_orderkey"] },
+      };
+    });
+    await expect(status).toContainText("filtered by l_returnflag");
+    await page.getByRole("columnheader", { name: /^l_quantity/ }).click();
+    await expect(status).toContainText("sorted by l_quantity");
+    await goToRow(page, 500);
+    const shown = await Promise.all([1, 2, 3, 4].map((column) => textOf(cell(page, 499, column))));
+    await cell(page, 499, 4).dblclick();
+    const inspector = page.getByRole("dialog", { name: /l_comment/ });
+    await expect(inspector).toContainText(shown[3] ?? "nothing");
+    await page.keyboard.press("Escape");
+    await expect(inspector).toBeHidden();
+    await expect(page).toHaveURL(/row=499/);
+    const url = page.url();
+    const expectUnchanged = async () => {
+      for (const [index, text] of shown.entries()) {
+        await expect(cell(page, 499, index + 1)).toHaveText(text);
+      }
+      await expect(page.getByRole("columnheader", { name: /^l_quantity/ })).toHaveAttribute(
+        "aria-sort",
+        "ascending",
+      );
+      await expect(page.getByRole("columnheader").first()).toContainText("l_orderkey");
+      await expect(page).toHaveURL(url);
+      await expect(page.getByRole("alert")).toBeHidden();
+    };
+    await server.kill();
+    server = await serve();
+    proxy.target = server.origin;
+    await expectUnchanged();
+    await page.getByRole("link", { name: /^lineitem\b/ }).click();
+    await expect(status).toContainText(SMALL_COMPLETE);
+    const numResults = (await server.queries()).length;
+    const tabs = page.getByRole("tablist", { name: "Open tables and statements" }).getByRole("tab");
+    await tabs.nth(1).click();
+    await expectUnchanged();
+    await goToRow(page, 501);
+    await expect(cell(page, 500, 4)).toHaveText(/./);
+    expect(await server.queries()).toHaveLength(numResults);
   });
 
   test("the list of tables is loaded once the server can be reached", async ({ page }) => {

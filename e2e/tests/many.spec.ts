@@ -276,3 +276,68 @@ test("after all viewers are cancelled, also waiting ones, a new table gets a con
   await show(page, [{ src: "/v1/tables/every_type/rows" }]);
   await expect(page.getByRole("status").last()).toContainText("Complete");
 });
+
+/** What a page and its server hold, after a garbage collection. */
+async function held(page: Page, server: Server) {
+  const client = await page.context().newCDPSession(page);
+  await client.send("Performance.enable");
+  await client.send("HeapProfiler.collectGarbage");
+  const { metrics } = await client.send("Performance.getMetrics");
+  await client.detach();
+  const metric = (wanted: string) => metrics.find(({ name }) => name === wanted)?.value ?? 0;
+  return {
+    numListeners: metric("JSEventListeners"),
+    numNodes: metric("Nodes"),
+    heapBytes: metric("JSHeapUsedSize"),
+    numWorkers: page.workers().length,
+    running: await server.running(),
+  };
+}
+
+test("a page holds no more after 100 tables than after ten", async ({ page, site, server }) => {
+  await page.goto(site.origin);
+  const open = (first: number, end: number) =>
+    page.evaluate(
+      async ([from, to]) => {
+        const viewer =
+          document.querySelector("colonnade-viewer") ?? document.createElement("colonnade-viewer");
+        for (let index = from; index < to; index++) {
+          // Every third table is in an element of its own, and every second one sorted.
+          const isOwn = index % 3 === 0;
+          const each = isOwn ? document.createElement("colonnade-viewer") : viewer;
+          each.src = `/v1/tables/flights/rows?limit=${1000 + index}`;
+          if (!each.isConnected) document.body.append(each);
+          const table = await each.ready;
+          await table.done;
+          if (index % 2 === 0) {
+            each.state = { sort: [{ column: "delay", descending: true }] };
+            await new Promise((resolve) =>
+              each.addEventListener("colonnade-sort", resolve, { once: true }),
+            );
+          }
+          each.selection = {
+            kind: "cells",
+            rows: { start: 0, end: 9 },
+            columns: { start: 0, end: 2 },
+          };
+          await each.selectedValues();
+          if (isOwn) each.remove();
+        }
+        viewer.src = null;
+      },
+      [first, end] as const,
+    );
+  await open(0, 10);
+  // Closed tables are held until their last timers have ended.
+  await page.waitForTimeout(4000);
+  const few = await held(page, server);
+  await open(10, 100);
+  await expect(async () => {
+    const many = await held(page, server);
+    expect(many.numWorkers).toBe(few.numWorkers);
+    expect(many.running).toEqual([]);
+    expect(many.numListeners).toBeLessThanOrEqual(few.numListeners + 5);
+    expect(many.numNodes).toBeLessThanOrEqual(few.numNodes + 50);
+    expect(many.heapBytes).toBeLessThan(1.25 * few.heapBytes);
+  }).toPass();
+});

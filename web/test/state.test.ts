@@ -23,6 +23,21 @@ test("members of a state that are not of their type are left out, and named", ()
   expect(named({ columns: { widthsPx: null } })[1]).toBe("state.widthsPx");
   expect(named({ sort: [null] })[1]).toBe("state.sort");
   expect(named({ sort: "a", filter: "a > 1" }).slice(1)).toEqual(["state.sort", "state.filter"]);
+  for (const filter of [
+    [],
+    {},
+    { op: "in", column: "a" },
+    { op: "in", column: "a", value: "b" },
+    { op: "eq", value: 1 },
+    { and: { op: "is_null", column: "a" } },
+    { and: "a", or: [] },
+    { or: [{ not: {} }] },
+    { not: null },
+  ]) {
+    expect(named({ filter })).toEqual([{}, "state.filter"]);
+  }
+  const filters = [{ and: [] }, { not: { op: "in", column: "a", value: [1n, "b"] } }];
+  for (const filter of filters) expect(named({ filter })).toEqual([{ filter }]);
   expect(named({ colour: "red" })).toEqual([{}, "state.colour"]);
   for (const nothing of [null, {}, { columns: null }]) expect(named(nothing)).toEqual([{}]);
   const whole = {

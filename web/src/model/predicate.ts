@@ -15,6 +15,15 @@ export type Predicate =
   | { or: readonly Predicate[] }
   | { not: Predicate };
 
+/** Whether a value from outside can be read as a predicate; who evaluates it checks its operators and values. */
+export function isPredicate(value: unknown): boolean {
+  const { or, and = or, not, op, column, value: operand } = Object(value);
+  if (and !== undefined) return Array.isArray(and) && and.every(isPredicate);
+  if (not !== undefined) return isPredicate(not);
+  const isOperand = op !== "in" || Array.isArray(operand);
+  return typeof op === "string" && typeof column === "string" && isOperand;
+}
+
 /** A predicate as JSON. Numbers that JSON cannot hold exactly become texts. */
 export function predicateJson(predicate: Predicate): string {
   return JSON.stringify(predicate, exactly);

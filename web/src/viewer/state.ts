@@ -1,5 +1,5 @@
 import type { SortKey } from "../model/arrangement.js";
-import { type Predicate, predicateJson } from "../model/predicate.js";
+import { isPredicate, type Predicate, predicateJson } from "../model/predicate.js";
 import type { ColumnsState } from "./column-order.js";
 
 /** The state of a viewer, which can be stored as JSON and restored. */
@@ -30,7 +30,7 @@ export function checkedState(state: ViewerStateInput): ViewerStateInput {
   return {
     ...checked(rest, {
       sort: (value) => isList(value, (key) => typeof (key as SortKey)?.column === "string"),
-      filter: (value) => typeof value === "object",
+      filter: (value) => value === null || isPredicate(value),
       row: (value) => Number.isFinite(value),
       summaries: (value) => typeof value === "boolean",
     }),
