@@ -115,3 +115,20 @@ for (const page of PAGES) {
     }
   });
 }
+
+test("web/README.md: the scripts without an element run in Node", async ({ small }) => {
+  const page = readFileSync(inCheckout("web/README.md"), "utf8");
+  const scripts = [...page.matchAll(/^```ts\n([\s\S]*?)^```$/gm)].map(([, text]) => text ?? "");
+  const alone = scripts.filter((text) => !text.includes("viewer"));
+  expect(alone.length).toBe(3);
+  for (const text of alone) {
+    const before = /^import /m.test(text)
+      ? ""
+      : `import { open } from "colonnade";\nconst table = await open("/v1/tables/lineitem/rows");\n`;
+    const script = `${before}${text}\ntable.close();`
+      .replaceAll('"/v1/', `"${small.origin}/v1/`)
+      .replaceAll(" as const", "");
+    const args = ["--input-type=module", "--eval", script];
+    await promisify(execFile)(process.execPath, args, { cwd: inCheckout("web"), timeout: 60_000 });
+  }
+});

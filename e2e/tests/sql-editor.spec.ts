@@ -1,4 +1,5 @@
 import type { Locator, Page } from "@playwright/test";
+import type { ColonnadeViewer } from "colonnade";
 import { cell, chooseTable, expect, goToRow, resultIds, test } from "./fixtures.js";
 
 test("a query's result streams into the grid", async ({ page, demo }) => {
@@ -322,13 +323,21 @@ test("a statement and a table keep their rows and their view; a return to them r
   const distances = page.getByRole("columnheader", { name: /^distance/ });
   await expect(distances).toHaveAttribute("aria-sort", "ascending");
   await expect(reset).toBeVisible();
+  const headers = page.getByRole("columnheader");
+  const numColumns = await headers.count();
+  await page.locator("colonnade-viewer").evaluate((viewer: ColonnadeViewer) => {
+    viewer.state = { columns: { shown: ["distance", "delay"], pinned: ["delay"] } };
+  });
+  await expect(headers).toHaveText([/^delay/, /^distance/]);
   await chooseTable(page, "every_type");
   await expect(page.getByRole("columnheader", { name: /^row\b/ })).toBeVisible();
   await expect(reset).toBeHidden();
   await chooseTable(page, "flights");
   await expect(distances).toHaveAttribute("aria-sort", "ascending");
-  await expect(page).toHaveURL(/table=flights&sort=distance/);
+  await expect(page).toHaveURL(/table=flights&columns=delay,distance&pinned=delay&sort=distance/);
+  await expect(headers).toHaveText([/^delay/, /^distance/]);
   await reset.click();
+  await expect(headers).toHaveCount(numColumns);
   await expect(distances).toHaveAttribute("aria-sort", "none");
   await expect(page).toHaveURL(/table=flights$/);
   await expect(reset).toBeHidden();

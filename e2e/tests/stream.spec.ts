@@ -1,6 +1,7 @@
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import type { ColonnadeViewer } from "colonnade";
 import { cell, chooseTable, expect, goToRow, resultIds, SMALL_COMPLETE, test } from "./fixtures.js";
 import { CuttingProxy, gate } from "./proxy.js";
 import { Server } from "./server.js";
@@ -90,6 +91,30 @@ test("a source with an error after its first rows: they stay, and the alert name
     await server.kill();
     await rm(folder, { recursive: true });
   }
+});
+
+test("a field that none of the first rows has: one alert says so, and its Retry shows the field", async ({
+  page,
+}) => {
+  const folder = await mkdtemp(join(tmpdir(), "colonnade-"));
+  const row = `{"a":1,"pad":"${"x".repeat(200)}"}\n`;
+  await writeFile(join(folder, "events.ndjson"), `${row.repeat(100_000)}{"a":2,"late":"here"}\n`);
+  const server = await Server.start([join(folder, "events.ndjson")]);
+  await page.goto(server.origin);
+  await chooseTable(page, "events");
+  const alert = page.getByRole("alert");
+  await expect(alert).toContainText('events.ndjson, line 100001: the field "late"');
+  // The list of tables is read again every 5 s.
+  await page.getByRole("button", { name: "Refresh the list" }).click();
+  await expect(page.getByText("has changed since")).toBeHidden();
+  await page.getByRole("button", { name: "Retry" }).click();
+  await expect(page.getByRole("status")).toContainText("Complete: 100,001 rows");
+  const columns = await page
+    .locator("colonnade-viewer")
+    .evaluate((viewer: ColonnadeViewer) => viewer.columns);
+  expect(columns).toEqual(["a", "pad", "late"]);
+  await server.kill();
+  await rm(folder, { recursive: true });
 });
 
 test("leaving the page cancels the query", async ({ page, demo }) => {

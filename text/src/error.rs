@@ -28,6 +28,15 @@ pub enum TextErrorKind {
         /// A type of that vocabulary that can hold the value and the values before it.
         fitting: String,
     },
+    /// A value of a field that none of the rows has that decided the columns.
+    NewField {
+        /// The field's name; fields of nested columns are joined by `.`.
+        column: String,
+        /// The value as it stands in the text, at most 100 characters of it.
+        value: String,
+        /// The field's type in the vocabulary of the `types` option.
+        fitting: String,
+    },
     /// A record with another number of fields than the first.
     FieldCount {
         /// Fields of the record.
@@ -68,6 +77,10 @@ impl fmt::Display for TextError {
             } => write!(
                 f,
                 "{value:?} in column {column:?} is not of type {expected}"
+            ),
+            TextErrorKind::NewField { column, value, .. } => write!(
+                f,
+                "the field {column:?}, here {value:?}, is in none of the rows that decided the columns"
             ),
             TextErrorKind::FieldCount { found, expected } => {
                 write!(

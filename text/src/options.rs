@@ -150,6 +150,11 @@ impl TextOptions {
         Ok(Schema::new_with_metadata(fields, schema.metadata().clone()))
     }
 
+    /// The columns whose types were said.
+    pub fn typed_columns(&self) -> impl Iterator<Item = &str> {
+        self.types.iter().map(|(column, _)| column.as_str())
+    }
+
     /// Special characters must differ, so that each has one meaning.
     fn check(&self) -> Result<(), String> {
         let quote = self.quote.unwrap_or(Some(b'"'));

@@ -80,6 +80,11 @@ fn misfit(sample: &str, text: &str) -> [String; 4] {
             expected,
             fitting,
         } => [column, value, expected, fitting],
+        TextErrorKind::NewField {
+            column,
+            value,
+            fitting,
+        } => [column, value, "no such field".to_owned(), fitting],
         other => panic!("{other:?}"),
     }
 }

@@ -6,7 +6,7 @@ use std::path::Path;
 use colonnade_server::source::open_all;
 use datafusion::arrow::array::RecordBatch;
 use datafusion::arrow::util::display::array_value_to_string;
-use serde_json::json;
+use serde_json::{Value, json};
 use tempfile::TempDir;
 
 use crate::support::*;
@@ -256,6 +256,54 @@ async fn a_value_that_does_not_fit_is_an_error_and_then_decides_the_type() {
         let after = server.json("/v1/tables/t").await;
         assert_ne!(before["version"], after["version"]);
         let rows = server.sql("select max(v) as v from t").await.rows();
+        assert_eq!(texts(&rows, "v"), ["1.5"]);
+    }
+}
+
+/// The error of a query of all rows of `t`.
+async fn refusal_of(server: &Server, number: u32) -> Value {
+    let query = json!({ "table": "t", "id": id(number) });
+    assert!(!server.post(&query).await.is_complete());
+    let record = server.until_state(&id(number), "failed").await;
+    record["error"].clone()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_field_behind_the_first_rows_is_an_error_and_then_a_column() {
+    let folder = TempDir::new().unwrap();
+    let row = format!("{{\"a\":1,\"pad\":\"{}\"}}\n", "x".repeat(200));
+    let text = row.repeat(LONG_ROWS) + "{\"a\":2,\"late\":\"here\"}\n";
+    fs::write(folder.path().join("t.ndjson"), text).unwrap();
+    let server = Server::of_files(&[path(folder.path(), "t.ndjson")]).await;
+    let error = refusal_of(&server, 1).await;
+    let message = error["message"].as_str().unwrap();
+    let line = format!("t.ndjson, line {}", LONG_ROWS + 1);
+    for part in [&line, "the field \"late\"", "here"] {
+        assert!(message.contains(part), "{message}");
+    }
+    assert!(
+        error["hint"]
+            .as_str()
+            .unwrap()
+            .contains("run the query again")
+    );
+    let rows = server.sql("select max(late) as late from t").await.rows();
+    assert_eq!(texts(&rows, "late"), ["here"]);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_type_that_was_said_stays_and_the_error_names_one_that_fits() {
+    let folder = TempDir::new().unwrap();
+    write_long(folder.path());
+    let file = path(folder.path(), "t.csv");
+    let server = Server::of_files(&[format!("{file}?types=v:int64")]).await;
+    for number in [1, 2] {
+        let error = refusal_of(&server, number).await;
+        let hint = error["hint"].as_str().unwrap();
+        assert!(!hint.contains("run the query again"), "{hint}");
+        let option = hint.split("types=v:").nth(1).unwrap();
+        let other = Server::of_files(&[format!("{file}?types=v:{option}")]).await;
+        let rows = other.sql("select max(v) as v from t").await.rows();
         assert_eq!(texts(&rows, "v"), ["1.5"]);
     }
 }

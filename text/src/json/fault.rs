@@ -28,8 +28,18 @@ impl Fault {
     pub(super) fn misfit(value: &str, expected: &str, fitting: &str) -> Self {
         Self::new(TextErrorKind::Misfit {
             column: String::new(),
-            value: value.chars().take(MAX_SHOWN_CHARS).collect(),
+            value: shown(value),
             expected: expected.to_owned(),
+            fitting: fitting.to_owned(),
+        })
+    }
+
+    /// A value of a field that its column has not. The field's name follows with [`Fault::within`].
+    #[cold]
+    pub(super) fn new_field(value: &str, fitting: &str) -> Self {
+        Self::new(TextErrorKind::NewField {
+            column: String::new(),
+            value: shown(value),
             fitting: fitting.to_owned(),
         })
     }
@@ -37,7 +47,9 @@ impl Fault {
     /// Puts the name of the enclosing column before that of the misfit.
     #[cold]
     pub(super) fn within(mut self, name: &str) -> Self {
-        if let TextErrorKind::Misfit { column, .. } = self.0.as_mut() {
+        if let TextErrorKind::Misfit { column, .. } | TextErrorKind::NewField { column, .. } =
+            self.0.as_mut()
+        {
             let inner = std::mem::take(column);
             *column = if inner.is_empty() {
                 name.to_owned()
@@ -53,4 +65,8 @@ impl Fault {
     pub(super) fn at(self, offset_bytes: u64) -> TextError {
         TextError::new(*self.0, offset_bytes)
     }
+}
+
+fn shown(value: &str) -> String {
+    value.chars().take(MAX_SHOWN_CHARS).collect()
 }

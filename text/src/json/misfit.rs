@@ -58,9 +58,7 @@ pub(super) fn unknown_field(cursor: &mut Cursor, name: &str) -> Fault {
         cursor.skip_value()
     });
     match value {
-        Ok(value) => {
-            Fault::misfit(value, "no such field", &type_word(&facts.field(name))).within(name)
-        }
+        Ok(value) => Fault::new_field(value, &type_word(&facts.field(name))).within(name),
         Err(fault) => fault,
     }
 }

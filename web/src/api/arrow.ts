@@ -26,14 +26,7 @@ export async function arrowTable(
       );
     }
   }
-  let arrow: typeof import("apache-arrow");
-  try {
-    arrow = await import("apache-arrow");
-  } catch {
-    throw new ColonnadeError("arrow_unavailable", "The package apache-arrow is not installed.", {
-      hint: "Install it: npm install apache-arrow.",
-    });
-  }
+  const arrow = await loadArrow();
   const [stream, rows] = await Promise.all([readStream(), rowNumbers()]);
   try {
     const table = arrow.tableFromIPC(stream);
@@ -41,5 +34,27 @@ export async function arrowTable(
   } catch (thrown) {
     const reason = thrown instanceof Error ? thrown.message : String(thrown);
     throw new ColonnadeError("unsupported_type", `apache-arrow cannot read the table: ${reason}`);
+  }
+}
+
+/** The columns of a table at these positions, as an Arrow IPC file. */
+export async function arrowFile(
+  table: ArrowTable,
+  columns: readonly number[],
+): Promise<Uint8Array<ArrayBuffer>> {
+  const { tableToIPC } = await loadArrow();
+  const isWhole =
+    columns.length === table.numCols && columns.every((position, index) => position === index);
+  const chosen = isWhole ? table : table.selectAt([...columns]);
+  return tableToIPC(chosen, "file") as Uint8Array<ArrayBuffer>;
+}
+
+async function loadArrow(): Promise<typeof import("apache-arrow")> {
+  try {
+    return await import("apache-arrow");
+  } catch {
+    throw new ColonnadeError("arrow_unavailable", "The package apache-arrow is not installed.", {
+      hint: "Install it: npm install apache-arrow.",
+    });
   }
 }

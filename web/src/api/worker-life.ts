@@ -20,14 +20,16 @@ export function lossOf(worker: Worker): AbortSignal | undefined {
  * lock.
  */
 export function watchWorker(worker: Worker, { lock }: WorkerReady): void {
-  const loss = new AbortController();
+  const [loss, ended] = [new AbortController(), new AbortController()];
   losses.set(worker, loss.signal);
-  if (lock === undefined) ping(worker, loss);
+  worker.addEventListener("ended", () => ended.abort());
+  const { signal } = ended;
+  if (lock === undefined) ping(worker, loss, signal);
   // Granted when the worker has ended.
-  else navigator.locks.request(lock, () => loss.abort()).catch(() => undefined);
+  else navigator.locks.request(lock, { signal }, () => loss.abort()).catch(() => undefined);
 }
 
-function ping(worker: Worker, loss: AbortController): void {
+function ping(worker: Worker, loss: AbortController, ended: AbortSignal): void {
   let numUnanswered = 0;
   const timer = setInterval(() => {
     if (numUnanswered++ < MAX_UNANSWERED) return worker.postMessage("ping");
@@ -37,7 +39,7 @@ function ping(worker: Worker, loss: AbortController): void {
   worker.addEventListener("message", () => {
     numUnanswered = 0;
   });
-  worker.addEventListener("ended", () => clearInterval(timer));
+  ended.addEventListener("abort", () => clearInterval(timer));
 }
 
 /** Ends a worker that is no longer needed. */

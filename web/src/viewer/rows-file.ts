@@ -36,8 +36,12 @@ export async function rowsFile(shown: ShownRows, options: RowsFileOptions): Prom
       hint: `Use ${Object.keys(MEDIA_TYPES).join(", ")}.`,
     });
   }
-  if (format === "arrow") return new Blob([await arrowFile(shown, options)], { type });
   const { rows, numRows, columns } = shown;
+  if (format === "arrow") {
+    const table = await rows.toArrow({ signal });
+    const { arrowFile } = await import("../api/arrow.js");
+    return new Blob([await arrowFile(table, columns)], { type });
+  }
   const fields = columns.map((position) => shown.fields[position] as Field);
   const writer = rowsWriter(format, fields, true, escapeFormulas);
   const parts: Blob[] = [new Blob([writer.head])];
@@ -52,17 +56,4 @@ export async function rowsFile(shown: ShownRows, options: RowsFileOptions): Prom
     await yieldToEventLoop();
   }
   return new Blob(parts, { type });
-}
-
-async function arrowFile(
-  { rows, fields, columns }: ShownRows,
-  { signal }: RowsFileOptions,
-): Promise<Uint8Array<ArrayBuffer>> {
-  const table = await rows.toArrow({ signal });
-  const { tableToIPC } = await import("apache-arrow");
-  const isWhole = columns.length === fields.length && columns.every((at, index) => at === index);
-  return tableToIPC(
-    isWhole ? table : table.selectAt([...columns]),
-    "file",
-  ) as Uint8Array<ArrayBuffer>;
 }

@@ -263,10 +263,16 @@ export class ColonnadeViewer extends ViewerAttributes {
 
   /** Opens a source again, and shows its rows as they were shown. */
   #reopen(source: TableSource): void {
-    const { summaries: _, ...state } = this.state;
-    const left = this.#left ?? state;
+    const left = this.#left ?? this.#stateToKeep;
     void this.#load(source);
     this.state = mergedState(left, this.#stateToShow);
+  }
+
+  /** The view, to be shown of the same source again, which may then have further columns. */
+  get #stateToKeep(): ViewerStateInput {
+    const { summaries: _, columns, ...state } = this.state;
+    const { pinned, widthsPx } = columns;
+    return { ...state, columns: this.#columns.hidesOrMoves ? columns : { pinned, widthsPx } };
   }
 
   get #given(): TableSource | null {
@@ -292,9 +298,9 @@ export class ColonnadeViewer extends ViewerAttributes {
     queueMicrotask(() => {
       const isLeft = this.#arranger.isOwned || this.#phase === "connecting";
       if (this.isConnected || !isLeft) return;
-      const { summaries: _, ...state } = this.state;
+      const left = this.#stateToKeep;
       this.#reset();
-      this.#left = state;
+      this.#left = left;
     });
   }
 

@@ -171,7 +171,7 @@ impl LentTables {
         }
         let table = self.used_table(name)?;
         if let Some(lent) = table.lend() {
-            let header = EngineResponse::Table(TableResponse::Files(lent));
+            let header = EngineResponse::Table(TableResponse::Files(Box::new(lent)));
             return Ok(Response::of(header, Bytes::new()));
         }
         let plan = table.provider.scan(&self.state, None, &[], None).await;

@@ -78,7 +78,7 @@ pub(super) enum TableResponse {
     /// No table has that name.
     None,
     /// A table of files.
-    Files(LentTable),
+    Files(Box<LentTable>),
     /// A table whose rows the server reads. The schema message's metadata follows the header.
     Rows {
         /// How many partitions it has.

@@ -22,12 +22,24 @@ fn at_line(line: Option<u64>, error: &TextError) -> String {
 }
 
 /// The error for the client. Reads the text before the row to count its lines; blocks.
-pub(super) fn describe(file: &SourceFile, storing: &Storing, error: &TextError) -> QueryError {
+///
+/// `typed`: the columns whose types were said, which other rows do not change.
+pub(super) fn describe(
+    file: &SourceFile,
+    storing: &Storing,
+    typed: &[String],
+    error: &TextError,
+) -> QueryError {
     let line = line_at(file, storing, error.offset_bytes);
     let message = format!("{}, {}", file.label, at_line(line, error));
     let line = line.map_or("the row".to_owned(), |line| format!("line {line}"));
     let hint = match &error.kind {
-        TextErrorKind::Misfit { .. } => {
+        TextErrorKind::Misfit {
+            column, fitting, ..
+        } if typed.contains(column) => {
+            format!("correct {line}, or say another type of the column: types={column}:{fitting}")
+        }
+        TextErrorKind::Misfit { .. } | TextErrorKind::NewField { .. } => {
             "run the query again: all rows of the file then decide the types of its columns"
                 .to_owned()
         }

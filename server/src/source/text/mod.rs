@@ -89,6 +89,8 @@ pub(super) struct TextFiles {
     pub(super) splits: bool,
     /// Whether all rows decided the types.
     pub(super) is_of_all_rows: bool,
+    /// The columns whose types were said.
+    pub(super) typed: Vec<String>,
     /// For each file, the table's column at each of its columns; `None` if they are those of the table, in that order,
     /// or have names in each row.
     pub(super) positions: Vec<Option<Vec<usize>>>,
@@ -188,6 +190,7 @@ pub(super) fn merge(
         storing,
         splits,
         is_of_all_rows,
+        typed: options.typed_columns().map(str::to_owned).collect(),
         positions: positions.collect(),
     };
     Ok((schema, read))

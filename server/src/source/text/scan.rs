@@ -174,6 +174,7 @@ impl FileOpener for TextOpener {
             end: None,
             file: file.clone(),
             storing: storing.clone(),
+            typed: source.text.typed.clone(),
         };
         Ok(async move { Ok(reading.rows().boxed()) }.boxed())
     }
@@ -314,6 +315,8 @@ struct Reading {
     end: Option<std::result::Result<(), TextError>>,
     file: SourceFile,
     storing: Storing,
+    /// The columns whose types were said.
+    typed: Vec<String>,
 }
 
 impl Reading {
@@ -326,7 +329,8 @@ impl Reading {
 
     fn explain(&self, error: TextError) -> impl Future<Output = DataFusionError> + Send + use<> {
         let (file, storing) = (self.file.clone(), self.storing.clone());
-        let describe = move || describe(&file, &storing, &error);
+        let typed = self.typed.clone();
+        let describe = move || describe(&file, &storing, &typed, &error);
         let described = tokio::task::spawn_blocking(describe);
         async move { described.await.map_or_else(external, external) }
     }

@@ -28,8 +28,8 @@ export interface NavigationHost {
 export class Navigation {
   readonly #host: NavigationHost;
   #address: Address = parseAddress(location.search);
-  /** The state in which each subject was left. */
-  readonly #states = new Map<string, RowsState>();
+  /** How each subject was left. */
+  readonly #left = new Map<string, Pick<Address, "state" | "chart">>();
   #timer: ReturnType<typeof setTimeout> | undefined;
   readonly #onPopState = () => {
     this.#dropPending();
@@ -115,9 +115,8 @@ export class Navigation {
 
   #moveTo(subject: Subject, view: View | undefined, statement: number | undefined): void {
     this.#leave();
-    const address = subjectAddress(subject, view);
-    const state = this.#states.get(JSON.stringify(subject)) ?? address.state;
-    this.#move({ ...address, state }, statement);
+    const left = this.#left.get(JSON.stringify(subject));
+    this.#move({ ...subjectAddress(subject, view), ...left }, statement);
   }
 
   #move(address: Address, statement: number | undefined): void {
@@ -133,8 +132,9 @@ export class Navigation {
   }
 
   #setAddress(address: Address): void {
+    const { subject, state, chart } = address;
     this.#address = address;
-    this.#states.set(JSON.stringify(address.subject), address.state);
+    this.#left.set(JSON.stringify(subject), { state, chart });
   }
 
   #dropPending(): void {

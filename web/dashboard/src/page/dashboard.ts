@@ -228,6 +228,8 @@ export class Dashboard extends LitElement implements Shell {
   #renderStaleRowsNote() {
     const { subject } = this.address;
     const table = this.#tableInfo;
+    // The alert of a failure says what to do; the table may have been read again because of it.
+    if (this.viewer.table?.state === "failed") return nothing;
     if (table === undefined || !this.#version.isStale(subject, table)) return nothing;
     return staleRowsNote(table.name, () => this.#show(this.address, true, undefined));
   }

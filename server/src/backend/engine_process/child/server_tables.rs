@@ -52,7 +52,7 @@ impl TableLoader for ServerTables {
                     server: Arc::clone(&self.server),
                     table: name.to_owned(),
                 });
-                Table::of_lent(lent, &lender).map(Some).map_err(unreadable)
+                Table::of_lent(*lent, &lender).map(Some).map_err(unreadable)
             }
             TableResponse::Rows { num_partitions } => {
                 let schema = try_schema_from_flatbuffer_bytes(&response.metadata)
