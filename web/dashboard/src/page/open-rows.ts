@@ -88,11 +88,13 @@ export class OpenRows {
   }
 
   #closeOldest(): void {
-    const kept = [...this.#results].filter(([, rows]) => rows !== this.#shown);
-    let numBytes = 0;
-    for (const [index, [sql, { viewer }]] of kept.reverse().entries()) {
-      numBytes += viewer.table?.progress.bytes ?? 0;
-      if (index >= MAX_KEPT || numBytes > MAX_KEPT_BYTES) this.#results.delete(sql);
+    let [numKept, numBytes] = [0, 0];
+    for (const [sql, rows] of [...this.#results].reverse()) {
+      if (rows === this.#shown) continue;
+      numKept += Number(rows.isOpen);
+      numBytes += rows.viewer.table?.progress.bytes ?? 0;
+      const isTooMuch = numKept > MAX_KEPT || numBytes > MAX_KEPT_BYTES;
+      if (isTooMuch || !rows.isOpen) this.#results.delete(sql);
     }
   }
 }

@@ -62,6 +62,11 @@ export class RowsControl {
     return { ...shown, row: this.#awaitedRow || shown.row };
   }
 
+  /** Whether the viewer has rows, or has requested them. */
+  get isOpen(): boolean {
+    return this.#opened !== undefined;
+  }
+
   /** Whether the viewer has the rows of a subject, or has requested them. */
   has(subject: Subject): boolean {
     return this.#opened !== undefined && isSameSubject(subject, this.#opened);
