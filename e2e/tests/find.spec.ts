@@ -37,6 +37,13 @@ for (const memory of ["1GiB", "1MiB"]) {
     await expect(words).toHaveText(`match 1 of ${expected.length}`);
     await input.press("Shift+Enter");
     await expect(row).toHaveAttribute("aria-rowindex", number(expected.at(-1)));
+    // Keys that end the composition of an input method do nothing else.
+    await input.evaluate((each) => {
+      const composing = { isComposing: true, bubbles: true, composed: true };
+      for (const key of ["Enter", "Escape"])
+        each.dispatchEvent(new KeyboardEvent("keydown", { key, ...composing }));
+    });
+    await expect(words).toHaveText(`match ${expected.length} of ${expected.length}`);
     await expect(input).toBeFocused();
     await input.press("Escape");
     await expect(input).toHaveCount(0);

@@ -245,3 +245,90 @@ test("an element that is moved in the page, or hidden for a while, stays at its 
   }
   expect(await numRequests()).toBe(before);
 });
+
+test("a page's own table is arranged only while its element is in the page", async ({
+  page,
+  pages,
+  server,
+}) => {
+  await page.goto(pages.origin);
+  const numSorted = async () => {
+    const response = await page.request.get(`${server.origin}/v1/query`);
+    const { queries } = (await response.json()) as { queries: { request?: { sort?: unknown } }[] };
+    return queries.filter(({ request }) => request?.sort !== undefined).length;
+  };
+  for (const memoryBytes of [2 ** 20, 2 ** 28]) {
+    await page.evaluate(
+      async ([src, bytes]) => {
+        const { open } = (await import("/index.js" as string)) as typeof import("colonnade");
+        const [each] = document.getElementsByTagName("colonnade-viewer");
+        if (each === undefined) throw Error("no viewer");
+        const table = await open(src, { memoryBytes: bytes });
+        await table.done;
+        each.table = table;
+        const sorted = new Promise((resolve) =>
+          each.addEventListener("colonnade-sort", resolve, { once: true }),
+        );
+        each.state = { sort: [{ column: "delay", descending: true }], row: 500 };
+        await sorted;
+      },
+      [`${server.origin}${FLIGHTS}`, memoryBytes] as const,
+    );
+    await expect(cell(page, 500, 1)).toBeVisible();
+    const texts = await cell(page, 500, 2).textContent();
+    expect(await numSorted()).toBe(memoryBytes === 2 ** 20 ? 1 : 0);
+    const element = await viewer(page).elementHandle();
+    await element?.evaluate((each) => {
+      each.remove();
+      // Nothing is arranged for it meanwhile.
+      (each as ColonnadeViewer).state = { summaries: false };
+    });
+    await expect.poll(numSorted).toBe(0);
+    await element?.evaluate((each) => document.body.append(each));
+    await expect(cell(page, 500, 2)).toHaveText(texts ?? "");
+    await element?.evaluate((each) => (each as ColonnadeViewer).table?.close());
+  }
+});
+
+test("newer rows of the same columns that a page gives keep the view", async ({
+  page,
+  pages,
+  server,
+}) => {
+  await page.goto(pages.origin);
+  const seen = await page.evaluate(async (src) => {
+    const [each] = document.getElementsByTagName("colonnade-viewer");
+    if (each === undefined) throw Error("no viewer");
+    const give = async (query: string) => {
+      const response = await fetch(`${src}&${query}`);
+      each.source = new Uint8Array(await response.arrayBuffer());
+      await (await each.ready).done;
+    };
+    const sorted = () =>
+      new Promise((resolve) => each.addEventListener("colonnade-sort", resolve, { once: true }));
+    await give("limit=1000");
+    const before = sorted();
+    each.state = {
+      sort: [{ column: "delay", descending: true }],
+      filter: { op: "ne", column: "origin", value: "JFK" },
+      columns: { shown: ["origin", "delay"], pinned: ["origin"], widthsPx: { delay: 77 } },
+      row: 300,
+    };
+    await before;
+    const { state } = each;
+    const again = sorted();
+    await give("limit=2000");
+    await again;
+    const { state: newer } = each;
+    const opened = sorted();
+    each.retry();
+    await opened;
+    const { state: retried } = each;
+    await give("limit=1000&columns=origin,delay");
+    const { sort, filter, columns, row } = each.state;
+    return { state, newer, retried, others: [sort, filter, columns.shown, row] };
+  }, `${server.origin}/v1/tables/flights/rows?`);
+  expect(seen.newer).toEqual(seen.state);
+  expect(seen.retried).toEqual(seen.state);
+  expect(seen.others).toEqual([[], null, ["origin", "delay"], 0]);
+});

@@ -232,12 +232,49 @@ test("statements have tabs, which the browser stores", async ({ page, demo }) =>
   await expect(page.locator(".cm-placeholder")).toBeVisible();
   await tabs.nth(1).click();
   await expect(cell(page, 0, 1)).toHaveText("one");
-  // A page that is loaded again has no rows of statements, and runs none by itself.
+});
+
+test("a tab gets back rows that only the server has, and runs nothing by itself", async ({
+  page,
+  demo,
+}) => {
+  await page.goto(demo.origin);
+  const sql = await openEditor(page);
+  const ran: string[] = [];
+  page.on("request", (request) => {
+    if (request.method() === "POST" && new URL(request.url()).pathname === "/v1/query")
+      ran.push((JSON.parse(request.postData() ?? "{}") as { sql: string }).sql);
+  });
+  const tabs = page.getByRole("tablist", { name: "Open tables and statements" }).getByRole("tab");
+  const statements = ["one", "two", "three", "four", "five", "six"].map(
+    (name) => `select '${name}' as x, random() as y`,
+  );
+  let random: string | null = null;
+  for (const [index, statement] of statements.entries()) {
+    if (index > 0) await page.getByRole("button", { name: "New statement" }).click();
+    await sql.fill(statement);
+    await page.keyboard.press("Control+Enter");
+    await expect(cell(page, 0, 1)).toHaveText(/^\w+$/);
+    await expect(cell(page, 0, 1)).toHaveText(statement.split("'")[1] ?? "");
+    random ??= await cell(page, 0, 2).textContent();
+  }
+  expect(ran).toEqual(statements);
+  // Five results are in the page, and the first is at the server.
+  await tabs.first().click();
+  await expect(cell(page, 0, 1)).toHaveText("one");
+  await expect(cell(page, 0, 2)).toHaveText(random ?? "");
+  await tabs.nth(5).click();
+  await expect(cell(page, 0, 1)).toHaveText("six");
+
+  const { queries } = (await (await page.request.get(`${demo.origin}/v1/query`)).json()) as {
+    queries: { id: string }[];
+  };
   await chooseTable(page, "every_type");
   await page.reload();
-  await expect(tabs).toHaveText(["every_type", "The first"]);
+  for (const { id } of queries) await page.request.delete(`${demo.origin}/v1/query/${id}`);
   await tabs.nth(1).click();
-  await expect(page.getByText("The rows of this statement are not in this page")).toBeVisible();
+  await expect(page.getByText("The rows of this statement are gone")).toBeVisible();
+  expect(ran).toEqual(statements);
   await page.locator(".absent").getByRole("button", { name: "Run" }).click();
   await expect(cell(page, 0, 1)).toHaveText("one");
 });
@@ -269,8 +306,11 @@ test("a statement and a table keep their rows and their view; a return to them r
   small,
 }) => {
   const numRun = async () => {
-    const { queries } = await (await fetch(`${small.origin}/v1/query`)).json();
-    return queries.length as number;
+    const { queries } = (await (await fetch(`${small.origin}/v1/query`)).json()) as {
+      queries: { request: { sql?: string } }[];
+    };
+    const isOwn = (sql: string) => sql === statement || sql.includes(joined);
+    return queries.filter(({ request }) => isOwn(request.sql ?? "")).length;
   };
   await page.goto(small.origin);
   const tabs = page.getByRole("tablist", { name: "Open tables and statements" }).getByRole("tab");
@@ -298,7 +338,8 @@ test("a statement and a table keep their rows and their view; a return to them r
   await begin(`select count(*) as n from ${joined} join ${some} c on a.delay < c.delay + b.delay`);
   await run.click();
   await expect(run).toHaveText("Run");
-  const before = await numRun();
+  // What was cancelled is deleted.
+  await expect.poll(numRun).toBe(2);
 
   await tabs.first().click();
   await expect(cell(page, 39, 1)).toHaveText(shown ?? "");
@@ -312,7 +353,7 @@ test("a statement and a table keep their rows and their view; a return to them r
   await expect(cell(page, 0, 1)).toHaveText(/^\d+$/);
   await page.goBack();
   await expect(cell(page, 39, 1)).toHaveText(shown ?? "");
-  expect(await numRun()).toBe(before);
+  expect(await numRun()).toBe(2);
 
   // A table is read again, in the view in which it was left.
   await chooseTable(page, "flights");

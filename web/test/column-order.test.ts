@@ -1,5 +1,6 @@
 import { expect, test } from "vitest";
 import { distinctFields } from "../src/model/schema.js";
+import { pinnedColumn, withColumn, withoutColumn } from "../src/viewer/column-changes.js";
 import {
   allColumns,
   type ColumnsState,
@@ -7,10 +8,7 @@ import {
   gridColumns,
   MIN_WIDTH_PX,
   movedColumn,
-  pinnedColumn,
   widenedColumn,
-  withColumn,
-  withoutColumn,
 } from "../src/viewer/column-order.js";
 import { seededRandom } from "./random.js";
 

@@ -69,3 +69,34 @@ test("a table takes the idle worker of one that is opened and given up in the sa
   expect(workers).toHaveLength(1);
   third.abort();
 });
+
+test("a worker that never says that it is ready is given up, and a table is read without it", async () => {
+  vi.useFakeTimers();
+  try {
+    class SilentWorker extends FakeWorker {
+      isEnded = false;
+      override dispatchEvent(event: Event): boolean {
+        return event.type !== "message" && super.dispatchEvent(event);
+      }
+      override terminate(): void {
+        this.isEnded = true;
+      }
+    }
+    vi.stubGlobal("Worker", SilentWorker);
+    const warn = vi.spyOn(console, "warn").mockImplementation(() => undefined);
+    const { open } = await import("../src/api/open.js");
+    const opening = new AbortController();
+    open(new Uint8Array(8), { wasmSrc, signal: opening.signal }).catch(() => undefined);
+    await vi.advanceTimersByTimeAsync(59_000);
+    const [worker] = workers as SilentWorker[];
+    expect(worker?.isEnded).toBe(false);
+    await vi.advanceTimersByTimeAsync(5000);
+    expect(worker?.isEnded).toBe(true);
+    vi.useRealTimers();
+    const because = "its script did not start within 60 s";
+    await expect.poll(() => warn.mock.calls.flat().join()).toContain(because);
+    opening.abort();
+  } finally {
+    vi.useRealTimers();
+  }
+});

@@ -157,11 +157,20 @@ export class Arranger {
   }
 
   /** After a failure, more rows arrive: arranges all of them as those were that had arrived before. */
-  async arrangeArriving(): Promise<void> {
-    const [table, wanted] = [this.#base, this.#wanted];
-    if (table === undefined || this.#shown?.view === undefined) return;
+  arrangeArriving(): void {
+    const wanted = this.#wanted;
+    if (this.#shown?.view === undefined) return;
+    this.unarrange();
+    void this.arrange(wanted);
+  }
+
+  /** Shows all rows in their own order, and gives back what was made to arrange them. */
+  unarrange(): void {
+    const table = this.#base;
+    if (table === undefined || isUnarranged(this.#wanted)) return;
+    this.#stop();
     this.#swap({ table, view: undefined }, UNARRANGED);
-    await this.arrange(wanted);
+    this.#wanted = UNARRANGED;
   }
 
   async #make(wanted: Arrangement, signal: AbortSignal): Promise<ArrangedRows> {

@@ -33,7 +33,10 @@ export abstract class ViewerAttributes extends LitElement {
   declare credentials: RequestCredentials | null;
   declare workerSrc: string | null;
   declare wasmSrc: string | null;
-  /** Any source that `open` takes; overrides `src`. */
+  /**
+   * Any source that `open` takes; overrides `src`. Other bytes with the same columns are shown as those before them
+   * were, in the same order, with the same filter and columns.
+   */
   declare source: TableSource | null;
   /** Headers that the element sends with each of its requests for `src` or `source`. */
   declare headers: HeadersInit | null;

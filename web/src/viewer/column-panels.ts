@@ -1,5 +1,6 @@
 // The panels of columns, loaded when one first opens.
 export { columnActions } from "./column-actions.js";
+export { pinnedColumn, withColumn, withoutColumn } from "./column-changes.js";
 export { ColumnMenu } from "./column-menu.js";
 export { columnPicker } from "./column-picker.js";
 export { closePanel, placePanel } from "./panel.js";

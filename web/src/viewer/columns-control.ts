@@ -10,10 +10,7 @@ import {
   fittingColumns,
   gridColumns,
   movedColumn,
-  pinnedColumn,
   widenedColumn,
-  withColumn,
-  withoutColumn,
 } from "./column-order.js";
 import { withConjuncts } from "./filters.js";
 import { toggledSort } from "./sorting.js";
@@ -170,18 +167,20 @@ export class ColumnsControl implements HeaderCallbacks {
   }
 
   #actions(name: string): TemplateResult | undefined {
-    return this.#panels?.columnActions({
+    const panels = this.#panels;
+    return panels?.columnActions({
       name,
       state: this.#state,
       onMove: this.onMove,
-      onPin: (isPinned) => this.show(pinnedColumn(this.#state, name, isPinned)),
+      onPin: (isPinned) => this.show(panels.pinnedColumn(this.#state, name, isPinned)),
       onFit: this.onFit,
-      onHide: () => this.show(withoutColumn(this.#state, name)),
+      onHide: () => this.show(panels.withoutColumn(this.#state, name)),
     });
   }
 
   #picker(): TemplateResult | undefined {
-    return this.#panels?.columnPicker({
+    const panels = this.#panels;
+    return panels?.columnPicker({
       fields: this.#fields,
       shown: this.#state.shown,
       search: this.#search,
@@ -191,7 +190,9 @@ export class ColumnsControl implements HeaderCallbacks {
       },
       onToggle: (name, isShown) => {
         this.show(
-          isShown ? withColumn(this.#state, this.#fields, name) : withoutColumn(this.#state, name),
+          isShown
+            ? panels.withColumn(this.#state, this.#fields, name)
+            : panels.withoutColumn(this.#state, name),
         );
       },
       summaries: this.#host.summaries(),

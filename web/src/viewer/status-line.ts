@@ -28,7 +28,8 @@ export function statusLine(
   const isKept = isArranged && (phase === "failed" || phase === "cancelled");
   const more = phase === "windowed" && totalRows === undefined ? "+" : "";
   const all = isKept ? table.numRows : totalRows;
-  const of = isWhole || all === undefined ? "" : ` of ${formatCount(all)}`;
+  const of =
+    isWhole || all === undefined || (isKept && all === rows) ? "" : ` of ${formatCount(all)}`;
   const columns = schema.fields.length;
   return html`${dot}<span
       ><span class="count">${formatCount(rows)}${more}</span>${of} ${rowWord(all ?? rows)}${isKept ? " that arrived" : ""}</span

@@ -255,7 +255,7 @@ export class ColonnadeViewer extends ViewerAttributes {
     const source = this.#given;
     if (this.#table?.canResume) {
       this.#table.resume();
-      void this.#arranger.arrangeArriving();
+      this.#arranger.arrangeArriving();
     } else if (source !== null) {
       this.#reopen(source);
     }
@@ -264,7 +264,8 @@ export class ColonnadeViewer extends ViewerAttributes {
   /** Opens a source again, and shows its rows as they were shown. */
   #reopen(source: TableSource): void {
     const left = this.#left ?? this.#stateToKeep;
-    void this.#load(source);
+    void this.#load(source, isData(source) ? left : undefined);
+    if (isData(source)) return;
     this.state = mergedState(left, this.#stateToShow);
   }
 
@@ -289,6 +290,7 @@ export class ColonnadeViewer extends ViewerAttributes {
     this.#pageLife.connect();
     this.#grid.onMoved();
     if (this.hasUpdated && this.#phase === "idle") this.retry();
+    this.requestUpdate();
   }
 
   override disconnectedCallback(): void {
@@ -296,12 +298,21 @@ export class ColonnadeViewer extends ViewerAttributes {
     this.#pageLife.disconnect();
     // An element that is only moved is connected again within the same task.
     queueMicrotask(() => {
-      const isLeft = this.#arranger.isOwned || this.#phase === "connecting";
-      if (this.isConnected || !isLeft) return;
+      if (this.isConnected) return;
+      const { sort, filter, row } = this.state;
+      if (!this.#isOpenedHere) {
+        this.#stateToShow = { ...this.#stateToShow, sort, filter, row };
+        return this.#arranger.unarrange();
+      }
       const left = this.#stateToKeep;
       this.#reset();
       this.#left = left;
     });
+  }
+
+  /** Whether the element opened its table, or is opening it. */
+  get #isOpenedHere(): boolean {
+    return this.#arranger.isOwned || this.#phase === "connecting";
   }
 
   protected override willUpdate(changed: PropertyValues<this>): void {
@@ -314,12 +325,14 @@ export class ColonnadeViewer extends ViewerAttributes {
       const before = changed.get("src") ?? changed.get("source");
       // The total is that of the former table.
       if (before != null && !changed.has("totalRows")) this.totalRows = null;
-      if (source !== null) void this.#load(source);
-      else if (this.#arranger.isOwned || this.#phase === "connecting") this.#reset();
+      if (isData(source) && isData(before))
+        void this.#load(source, this.#stateToKeep, namesOf(this.#table));
+      else if (source !== null) void this.#load(source);
+      else if (this.#isOpenedHere) this.#reset();
     } else if (changed.has("row") && this.row !== null) {
       this.#grid.goToRow(this.row);
     }
-    if (this.#table !== undefined) void this.#restore();
+    if (this.#table !== undefined && this.isConnected) void this.#restore();
   }
 
   /** Applies the state that was set since the last update. */
@@ -411,7 +424,11 @@ export class ColonnadeViewer extends ViewerAttributes {
     return table?.paused === undefined ? nothing : pauseAlert(table);
   }
 
-  async #load(source: TableSource): Promise<void> {
+  /**
+   * @param kept the view to be shown once all rows are here, because only a server arranges rows that arrive
+   * @param names the columns of that view, if others may come
+   */
+  async #load(source: TableSource, kept?: ViewerStateInput, names?: string): Promise<void> {
     this.#reset();
     const abort = new AbortController();
     this.#abort = abort;
@@ -421,8 +438,12 @@ export class ColonnadeViewer extends ViewerAttributes {
     this.requestUpdate();
     try {
       const table = await this.#open(source, abort.signal);
-      if (abort !== this.#abort) table.close();
-      else this.#show(table, true);
+      if (abort !== this.#abort) return table.close();
+      this.#show(table, true);
+      if (kept === undefined) return;
+      await table.done.catch(() => undefined);
+      if (abort !== this.#abort || (names && names !== namesOf(table))) return;
+      this.state = mergedState(kept, this.#stateToShow);
     } catch (thrown) {
       if (abort !== this.#abort) return;
       const error = ColonnadeError.from(thrown, "open_failed");
@@ -580,6 +601,15 @@ export class ColonnadeViewer extends ViewerAttributes {
       new CustomEvent(type, { detail, bubbles: true, composed: true, cancelable }),
     );
   }
+}
+
+/** Whether a source is the rows themselves: others of the same columns are their next version. */
+function isData(source: unknown): source is Blob | ArrayBuffer | Uint8Array {
+  return source instanceof Blob || source instanceof ArrayBuffer || ArrayBuffer.isView(source);
+}
+
+function namesOf(table: Table | undefined): string {
+  return JSON.stringify(table?.schema.fields.map(({ name }) => name));
 }
 
 declare global {

@@ -10,6 +10,8 @@ import {
 import { Navigation } from "../address/navigation.js";
 import { type CatalogTable, exampleSql } from "../catalog/catalog.js";
 import { CatalogWatch } from "../catalog/catalog-watch.js";
+import { storedResult } from "../queries/queries.js";
+import { reuseResult } from "../queries/reused-result.js";
 import type { Panel, Shell } from "../shell/shell.js";
 import { applyTheme, loadTheme, nextTheme, type Theme, themeIcon } from "../shell/theme.js";
 import { StatementsControl } from "../sql/statements-control.js";
@@ -34,6 +36,7 @@ export class Dashboard extends LitElement implements Shell {
     isListOpen: { state: true },
     notification: { state: true },
     isRunning: { state: true },
+    isAbsent: { state: true },
   };
 
   declare theme: Theme;
@@ -44,6 +47,8 @@ export class Dashboard extends LitElement implements Shell {
 
   /** Whether a statement has been running for {@link SLOW_MS}. */
   declare isRunning: boolean;
+  /** Whether the rows of the shown statement are neither in the page nor at the server. */
+  declare isAbsent: boolean;
   readonly #catalog = new CatalogWatch(() => this.requestUpdate());
   readonly #navigation = new Navigation({
     show: (address, isReload, statement) => this.#show(address, isReload, statement),
@@ -73,6 +78,7 @@ export class Dashboard extends LitElement implements Shell {
     this.isListOpen = false;
     this.notification = "";
     this.isRunning = false;
+    this.isAbsent = false;
     this.addEventListener("notification", (event) =>
       this.#notify((event as NotificationEvent).detail),
     );
@@ -239,7 +245,7 @@ export class Dashboard extends LitElement implements Shell {
     const { subject, view } = this.address;
     if (subject === undefined || !isShowable(subject)) return nothing;
     if (view === "rows") {
-      return "sql" in subject && !this.#rows.isShown ? absentRows(() => this.go(subject)) : nothing;
+      return this.isAbsent ? absentRows(() => this.go(subject)) : nothing;
     }
     if ("sql" in subject) {
       return html`<plan-panel .sql=${subject.sql} .numLoads=${this.#numLoads}></plan-panel>`;
@@ -284,14 +290,16 @@ export class Dashboard extends LitElement implements Shell {
     return exampleSql(current ?? first?.name ?? "table");
   }
 
-  /** Notes whether the shown statement runs. */
+  /** Notes whether the shown statement runs, or looks for its rows. */
   async #followStatement(): Promise<void> {
     const { subject } = this.address;
     this.isRunning = false;
+    this.isAbsent = false;
     this.#following?.abort();
     const following = new AbortController();
     this.#following = following;
-    if (subject === undefined || !("sql" in subject) || !this.#rows.isShown) return;
+    if (subject === undefined || !("sql" in subject)) return;
+    if (!this.#rows.isShown) return this.#findRows(subject.sql, following.signal);
     const timer = setTimeout(() => {
       this.isRunning = true;
     }, SLOW_MS);
@@ -301,6 +309,17 @@ export class Dashboard extends LitElement implements Shell {
     if (following.signal.aborted) return;
     following.abort();
     this.isRunning = false;
+  }
+
+  /** Shows the rows of a statement that only the server has. */
+  async #findRows(sql: string, signal: AbortSignal): Promise<void> {
+    if (!isShowable({ sql }) || this.address.view !== "rows") return;
+    const id = await storedResult(sql, signal);
+    if (signal.aborted) return;
+    this.isAbsent = id === undefined;
+    if (id === undefined) return;
+    reuseResult(sql, id);
+    this.#show(this.address, true, this.#statements.id);
   }
 
   get #tableInfo(): CatalogTable | undefined {
@@ -324,7 +343,7 @@ function resetButton(reset: () => void) {
 /** What stands in place of the rows of a statement that are not in the page. */
 function absentRows(run: () => void) {
   return html`<div class="absent">
-    <p>The rows of this statement are not in this page: it was not run here, or other rows took their place.</p>
+    <p>The rows of this statement are gone: neither this page nor the server keeps them.</p>
     <button class="primary" @click=${run}>Run</button>
   </div>`;
 }

@@ -2,9 +2,9 @@ import type { ColonnadeViewer } from "colonnade";
 import type { RowsState, Subject } from "../address/address.js";
 import { isShowable, RowsControl } from "./rows-control.js";
 
-/** How many results of statements stay in the page besides the shown rows. */
-const MAX_KEPT = 4;
-/** The size of their rows together. */
+/** How many results of statements stay in the page. */
+const MAX_KEPT = 5;
+/** The size of their rows together, with those that are shown. */
 const MAX_KEPT_BYTES = 2 * 1024 ** 3;
 
 /** What the page does with the rows that it holds. */
@@ -46,8 +46,12 @@ export class OpenRows {
     return [this.#open, ...this.#results.values()].map(({ viewer }) => viewer);
   }
 
-  /** Puts the viewers that are not shown aside. They keep their rows as long as they are in the page. */
+  /**
+   * Puts the viewers that are not shown aside. They keep their rows as long as they are in the page. Those of
+   * statements that were not shown for long are closed.
+   */
   putAside(): void {
+    this.#closeOldest();
     const aside = this.viewers.filter((viewer) => viewer !== this.#shown.viewer);
     for (const viewer of aside) {
       if (viewer.getRootNode() !== this.#aside) this.#aside.append(viewer);
@@ -57,13 +61,12 @@ export class OpenRows {
     }
   }
 
-  /** Selects the rows of a subject. Rows of statements that were not shown for long are closed. */
+  /** Selects the rows of a subject. */
   select(subject: Subject): RowsControl {
     const isResult = subject && "sql" in subject && isShowable(subject);
     const rows = isResult ? this.#resultOf(subject.sql) : this.#open;
     if (rows !== this.#shown) this.#shown.leave();
     this.#shown = rows;
-    this.#closeOldest();
     return rows;
   }
 
@@ -90,11 +93,13 @@ export class OpenRows {
   #closeOldest(): void {
     let [numKept, numBytes] = [0, 0];
     for (const [sql, rows] of [...this.#results].reverse()) {
-      if (rows === this.#shown) continue;
       numKept += Number(rows.isOpen);
       numBytes += rows.viewer.table?.progress.bytes ?? 0;
       const isTooMuch = numKept > MAX_KEPT || numBytes > MAX_KEPT_BYTES;
-      if (isTooMuch || !rows.isOpen) this.#results.delete(sql);
+      if (rows === this.#shown || (rows.isOpen && !isTooMuch)) continue;
+      this.#results.delete(sql);
+      // The server keeps the result whose request was asked for, so that a return to the statement finds it there.
+      rows.viewer.shownRequest();
     }
   }
 }

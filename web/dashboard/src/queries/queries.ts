@@ -118,6 +118,14 @@ function sortText({ column, descending }: SortKey): string {
   return descending ? `${column} ↓` : column;
 }
 
+/** The id of the latest result that the server has of a statement; undefined for none, or if that is not known. */
+export async function storedResult(sql: string, signal: AbortSignal): Promise<string | undefined> {
+  const records = await fetchQueries(signal).catch(() => []);
+  const isOf = ({ request = {} }: QueryRecord) =>
+    request.sql === sql && Object.keys(request).length === 1;
+  return records.find((record) => isOf(record) && hasAllRows(record))?.id;
+}
+
 /** Whether the result's id gives all rows of the statement. */
 export function hasAllRows({ state, request, first_row: firstRow }: QueryRecord): boolean {
   const isWhole = request?.offset === undefined && request?.limit === undefined;

@@ -48,6 +48,7 @@ export class StatementsControl {
   follow(viewer: ColonnadeViewer, sql: string): void {
     listen(viewer, "colonnade-complete", ({ rows, elapsedMs }) => {
       this.#history.end(sql, { rows, elapsedMs });
+      this.#host.onChange();
     });
     listen(viewer, "colonnade-error", (error) => {
       this.#history.end(sql, { error: error.code });
@@ -61,6 +62,11 @@ export class StatementsControl {
   /** The label of the selected tab; undefined for none. */
   get title(): string | undefined {
     return this.#table ?? (this.#current && this.#statements.label(this.#current));
+  }
+
+  /** The id of the selected statement's tab. */
+  get id(): number | undefined {
+    return this.#current?.id;
   }
 
   get hasTabs(): boolean {
