@@ -1,5 +1,5 @@
 import type { ColonnadeViewer } from "colonnade";
-import { cell, expect, goToRow, smallTest as test, viewer } from "./viewer.js";
+import { cell, expect, goToRow, resultIds, smallTest as test, viewer } from "./viewer.js";
 
 const COLUMNS = "origin,delay,distance,destination,date";
 const FLIGHTS = `/v1/tables/flights/rows?columns=${COLUMNS}`;
@@ -252,10 +252,14 @@ test("a page's own table is arranged only while its element is in the page", asy
   server,
 }) => {
   await page.goto(pages.origin);
+  const ids = resultIds(page);
   const numSorted = async () => {
     const response = await page.request.get(`${server.origin}/v1/query`);
-    const { queries } = (await response.json()) as { queries: { request?: { sort?: unknown } }[] };
-    return queries.filter(({ request }) => request?.sort !== undefined).length;
+    const { queries } = (await response.json()) as {
+      queries: { id: string; request?: { sort?: unknown } }[];
+    };
+    const isOwn = ({ id, request }: (typeof queries)[0]) => ids.has(id) && request?.sort;
+    return queries.filter(isOwn).length;
   };
   for (const memoryBytes of [2 ** 20, 2 ** 28]) {
     await page.evaluate(
