@@ -33,6 +33,8 @@ mod support;
 #[path = "http/web_files.rs"]
 mod web_files;
 
+#[path = "http/idle.rs"]
+mod idle;
 #[path = "http/kernels.rs"]
 mod kernels;
 #[path = "http/lake_folders.rs"]

@@ -38,6 +38,8 @@ mod tables;
 mod attacks;
 #[path = "statements/conformance.rs"]
 mod conformance;
+#[path = "statements/crowd.rs"]
+mod crowd;
 #[path = "statements/fuzz.rs"]
 mod fuzz;
 #[path = "statements/neighbours.rs"]

@@ -4,11 +4,14 @@ use std::error::Error;
 use std::net::IpAddr;
 use std::time::Duration;
 
+use axum::http::uri::PathAndQuery;
 use percent_encoding::percent_decode_str;
 use tokio::runtime::Handle;
-use tonic::Request;
+use tonic::client::Grpc;
 use tonic::metadata::{Ascii, MetadataKey, MetadataValue};
 use tonic::transport::{Channel, ClientTlsConfig, Endpoint};
+use tonic::{Request, Status};
+use tonic_prost::ProstCodec;
 use url::{Host, Url};
 
 use crate::error::{ErrorKind, QueryError};
@@ -17,6 +20,15 @@ const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// The idle time after which TCP probes whether the peer still exists.
 const KEEPALIVE: Duration = Duration::from_secs(30);
+
+/// How long an engine may send nothing until it is asked for a sign of life.
+const SILENCE: Duration = Duration::from_secs(10);
+
+/// How long its answer may take.
+const SIGN_TIMEOUT: Duration = Duration::from_secs(15);
+
+/// The status of an engine that gives no sign of life.
+const STANDS_STILL: &str = "the engine has stood still for 25 s";
 
 /// HTTP/2 flow control window: bytes that the engine may send before they are read. With the partition's
 /// budget, this is the whole memory cost of a slow reader.
@@ -49,6 +61,48 @@ pub(super) fn unreachable(engine: &str, error: &(dyn Error + 'static), hint: &st
         format!("{engine} cannot be reached: {root}"),
         hint,
     )
+}
+
+/// Waits for what an engine sends over `channel`. While it sends nothing, it is asked for a sign of life, because one
+/// that computes for long and one that stands still look the same. The question is a call that no engine knows: after
+/// some pings of HTTP/2 without data, the servers of gRPC's C++ and Java libraries end the connection
+/// (<https://github.com/grpc/grpc/blob/master/doc/keepalive.md>, `too_many_pings`).
+///
+/// # Errors
+/// Those of `sent`; `unavailable` without a sign of life, see [`stands_still`].
+pub(super) async fn awaited<T>(
+    channel: &Channel,
+    sent: impl Future<Output = Result<T, Status>>,
+) -> Result<T, Status> {
+    tokio::pin!(sent);
+    loop {
+        let silent = async {
+            tokio::time::sleep(SILENCE).await;
+            tokio::time::timeout(SIGN_TIMEOUT, sign_of_life(channel)).await
+        };
+        tokio::select! {
+            biased;
+            sent = &mut sent => return sent,
+            Err(_) = silent => return Err(Status::unavailable(STANDS_STILL)),
+            else => {}
+        }
+    }
+}
+
+/// Whether the status is that of an engine that gives no sign of life.
+pub(super) fn stands_still(status: &Status) -> bool {
+    status.message() == STANDS_STILL
+}
+
+/// Returns when the engine answers, whatever it says.
+async fn sign_of_life(channel: &Channel) {
+    let mut client = Grpc::new(channel.clone());
+    if client.ready().await.is_ok() {
+        let path = PathAndQuery::from_static("/colonnade.Life/Sign");
+        let _ = client
+            .unary(Request::new(()), path, ProstCodec::<(), ()>::default())
+            .await;
+    }
 }
 
 /// The endpoint of `authority` (`host:port`). TLS trusts the system's certificates.

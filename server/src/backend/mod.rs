@@ -35,17 +35,27 @@ use crate::encode::{Codec, EmptyBatch};
 use crate::error::QueryError;
 use crate::message::IpcMessage;
 use crate::order::{Order, Partition, RowRange};
+use crate::slots::Slots;
 use crate::source::{LeftOutFile, Table};
+
+/// The tables of an engine.
+#[derive(Debug)]
+pub struct TableList {
+    /// The tables, sorted by name.
+    pub tables: Vec<TableDescription>,
+    /// Why there are none, if the engine cannot list them.
+    pub note: Option<String>,
+}
 
 /// An engine. In every implementation, a partition yields an error if it ends before the engine reports
 /// completion. Dropping a partition stops its work. Messages of a remote engine have passed [`Received`].
 #[async_trait]
 pub trait Backend: Send + Sync {
-    /// The current tables, sorted by name. Waits for changes of the table that is `named`.
+    /// The current tables. Waits for changes of the table that is `named`.
     ///
     /// # Errors
     /// The engine cannot list them.
-    async fn tables(&self, named: Option<&str>) -> Result<Vec<TableDescription>, QueryError>;
+    async fn tables(&self, named: Option<&str>) -> Result<TableList, QueryError>;
 
     /// Plans the rows `request.range` of a request; nothing runs until a partition is started. `base` has the
     /// rows of the result that the request reads, if it reads one; only the embedded engine uses it. `codec`
@@ -115,6 +125,8 @@ pub struct PlannedQuery {
     pub num_rows: Option<u64>,
     /// Progress of the engine, if it reports any.
     pub progress: Option<Arc<EngineProgress>>,
+    /// The kinds of slots of which the partitions hold one each.
+    pub slots: Vec<Slots>,
 }
 
 impl PlannedQuery {
@@ -145,6 +157,7 @@ impl PlannedQuery {
             is_repeatable: false,
             num_rows: None,
             progress,
+            slots: Vec::new(),
         })
     }
 }

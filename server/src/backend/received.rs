@@ -5,10 +5,10 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use colonnade_core::wire::{BatchHeader, DecodeError, Limits, Message, StreamSchema, read_layout};
-use datafusion::arrow::datatypes::SchemaRef;
+use datafusion::arrow::datatypes::{DataType, FieldRef, Fields, Schema, SchemaRef};
 use datafusion::arrow::ipc::convert::try_schema_from_flatbuffer_bytes;
 
-use crate::encode::Codec;
+use crate::encode::{Codec, schema_message};
 use crate::error::{ErrorKind, QueryError};
 use crate::message::{END_OF_STREAM, IpcMessage, MessageKind};
 
@@ -59,6 +59,22 @@ impl ReceivedSchema {
         })
     }
 
+    /// The same columns, each of which may have nulls: what an engine that plans a query twice agrees with.
+    ///
+    /// # Errors
+    /// `bad_engine`: the columns cannot be sent.
+    pub(super) fn loosened(&self) -> Result<Self, QueryError> {
+        let fields = self.schema.fields().iter().map(loosened);
+        let schema = Schema::new(fields.collect::<Fields>());
+        let schema = schema.with_metadata(self.schema.metadata().clone());
+        Self::read(&schema_message(&schema).metadata)
+    }
+
+    /// Whether its columns are those of a schema message, except that they may have nulls.
+    fn is_loosened_of(&self, metadata: &[u8]) -> Result<bool, QueryError> {
+        Ok(Self::read(metadata)?.loosened()?.checked.fields == self.checked.fields)
+    }
+
     /// The schema at the start of a complete Arrow IPC stream in memory; `missing` is the error's text if
     /// there is none.
     ///
@@ -69,6 +85,32 @@ impl ReceivedSchema {
         let (metadata, _) = messages.first().ok_or_else(|| bad_engine(missing))?;
         Self::read(metadata)
     }
+}
+
+/// A field that may have nulls, with children that may. What Arrow forbids them stays.
+fn loosened(field: &FieldRef) -> FieldRef {
+    let all = |fields: &Fields| fields.iter().map(loosened).collect::<Fields>();
+    let data_type = match field.data_type() {
+        DataType::Struct(fields) => DataType::Struct(all(fields)),
+        DataType::List(item) => DataType::List(loosened(item)),
+        DataType::LargeList(item) => DataType::LargeList(loosened(item)),
+        DataType::FixedSizeList(item, length) => DataType::FixedSizeList(loosened(item), *length),
+        DataType::Map(entries, is_sorted) => {
+            let DataType::Struct(pair) = entries.data_type() else {
+                return Arc::clone(field);
+            };
+            let keys = pair.iter().take(1).map(Arc::clone);
+            let pair = keys.chain(pair.iter().skip(1).map(loosened)).collect();
+            let entries = entries
+                .as_ref()
+                .clone()
+                .with_data_type(DataType::Struct(pair));
+            DataType::Map(Arc::new(entries), *is_sorted)
+        }
+        other => other.clone(),
+    };
+    let field = field.as_ref().clone().with_data_type(data_type);
+    Arc::new(field.with_nullable(true))
 }
 
 impl Received {
@@ -125,6 +167,7 @@ impl Received {
             Message::Schema(schema) if schema.fields == self.schema.checked.fields => {
                 return Ok(None);
             }
+            Message::Schema(_) if self.schema.is_loosened_of(&metadata)? => return Ok(None),
             Message::Schema(_) => {
                 return Err(bad_engine("the schema changed in the middle of the result"));
             }

@@ -11,7 +11,7 @@ use futures::StreamExt;
 use tokio::sync::Mutex;
 
 use crate::backend::received::bad_engine;
-use crate::backend::{ReceivedSchema, TableDescription};
+use crate::backend::{ReceivedSchema, TableDescription, TableList};
 use crate::encode;
 use crate::error::{ErrorKind, QueryError};
 
@@ -55,7 +55,15 @@ pub(super) struct Named<F> {
 pub(super) struct Listing {
     /// The name of the tables' format.
     format: &'static str,
-    last: Mutex<Option<(Instant, Arc<Vec<ListedTable>>)>>,
+    last: Mutex<Option<(Instant, Listed)>>,
+}
+
+/// What an engine has listed.
+#[derive(Debug, Clone)]
+struct Listed {
+    tables: Arc<Vec<ListedTable>>,
+    /// Why the engine cannot list its tables.
+    note: Option<String>,
 }
 
 impl Listing {
@@ -71,12 +79,12 @@ impl Listing {
     ///
     /// # Errors
     /// As [`Listing::tables`], or `bad_engine` for a schema that cannot be described.
-    pub(super) async fn descriptions<F>(&self, list: F) -> Result<Vec<TableDescription>, QueryError>
+    pub(super) async fn descriptions<F>(&self, list: F) -> Result<TableList, QueryError>
     where
         F: Future<Output = Result<Vec<ListedTable>, QueryError>>,
     {
-        let tables = self.tables(list).await?;
-        let descriptions = tables.iter().map(|table| {
+        let Listed { tables, note } = self.tables(list).await?;
+        let tables = tables.iter().map(|table| {
             Ok(TableDescription {
                 name: table.name.clone(),
                 format: self.format,
@@ -90,7 +98,10 @@ impl Listing {
                 error: None,
             })
         });
-        descriptions.collect()
+        Ok(TableList {
+            tables: tables.collect::<Result<_, QueryError>>()?,
+            note,
+        })
     }
 
     /// The table of that name.
@@ -101,7 +112,7 @@ impl Listing {
     where
         F: Future<Output = Result<Vec<ListedTable>, QueryError>>,
     {
-        let tables = self.tables(list).await?;
+        let Listed { tables, .. } = self.tables(list).await?;
         let found = tables.iter().find(|table| table.name == name);
         found.cloned().ok_or_else(|| {
             let names = tables.iter().map(|table| table.name.as_str());
@@ -113,16 +124,16 @@ impl Listing {
     ///
     /// # Errors
     /// The engine's error, or `engine_unavailable` after [`TIMEOUT`].
-    async fn tables<F>(&self, list: F) -> Result<Arc<Vec<ListedTable>>, QueryError>
+    async fn tables<F>(&self, list: F) -> Result<Listed, QueryError>
     where
         F: Future<Output = Result<Vec<ListedTable>, QueryError>>,
     {
         // Other callers wait for the lock and share the answer.
         let mut last = self.last.lock().await;
-        if let Some((at, tables)) = last.as_ref()
+        if let Some((at, listed)) = last.as_ref()
             && at.elapsed() < FRESH
         {
-            return Ok(Arc::clone(tables));
+            return Ok(listed.clone());
         }
         let tables = tokio::time::timeout(TIMEOUT, list).await.map_err(|_| {
             QueryError::new(
@@ -133,11 +144,27 @@ impl Listing {
                 ),
                 "try again when the engine is less busy; SQL works meanwhile",
             )
-        })??;
-        let tables = Arc::new(tables);
-        *last = Some((Instant::now(), Arc::clone(&tables)));
-        Ok(tables)
+        })?;
+        let (tables, note) = match tables {
+            Err(error) if is_refusal(error.kind) => {
+                let note = "the engine cannot list its tables; SQL reaches them";
+                (Vec::new(), Some(format!("{note} ({})", error.message)))
+            }
+            tables => (tables?, None),
+        };
+        let listed = Listed {
+            tables: Arc::new(tables),
+            note,
+        };
+        *last = Some((Instant::now(), listed.clone()));
+        Ok(listed)
     }
+}
+
+/// Whether an engine refuses a request or a statement, because it does not know it.
+fn is_refusal(kind: ErrorKind) -> bool {
+    use ErrorKind::{ExecutionError, NotSupported, SqlError};
+    matches!(kind, NotSupported | SqlError | ExecutionError)
 }
 
 /// The tables sorted by name, each name once. A table is left out if `engine` does not return its columns.

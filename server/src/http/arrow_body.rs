@@ -3,21 +3,19 @@
 
 use std::collections::VecDeque;
 use std::io;
-use std::panic::AssertUnwindSafe;
 use std::time::Duration;
 
 use bytes::{BufMut, Bytes, BytesMut};
 use colonnade_core::wire::integrity::{
     FIRST_ROW, SEQ, SNAPSHOT, TOTAL_BATCHES, TOTAL_ROWS, XXH3, front, xxh3_64,
 };
-use futures::future::BoxFuture;
-use futures::{FutureExt, Stream};
+use futures::Stream;
 use tokio::sync::mpsc;
 
 use crate::error::{ErrorKind, QueryError};
+use crate::http::pace::{Chunk, Pace, body};
 use crate::message::{END_OF_STREAM, IpcMessage, MessageKind, put_head};
 use crate::results::Reader;
-use crate::slots::{Slot, Slots};
 
 /// How long the status waits for the first message. After that, the schema is sent alone.
 pub(crate) const FIRST_MESSAGE_WAIT: Duration = Duration::from_millis(100);
@@ -25,32 +23,8 @@ pub(crate) const FIRST_MESSAGE_WAIT: Duration = Duration::from_millis(100);
 /// After this long without a message, an empty batch keeps proxies from closing the connection.
 const HEARTBEAT_INTERVAL: Duration = Duration::from_secs(15);
 
-/// The wait between the last good bytes and the abort. Without it, hyper drops its buffer when a body fails
-/// right after it was ready, and a browser drops what its page has not read.
-const ABORT_DELAY: Duration = Duration::from_millis(250);
-
-/// How long a client may read nothing while other requests wait for a slot.
-const WANTED_STALL: Duration = Duration::from_millis(100);
-
 /// A message body up to this size is sent in one chunk with its metadata; a larger one is a chunk of its own.
 const SMALL_BODY_BYTES: usize = 64 << 10;
-
-/// Waits until the bytes before a failure have reached the client, then returns the error that
-/// aborts the body.
-pub(crate) async fn abort(error: QueryError) -> io::Error {
-    tokio::time::sleep(ABORT_DELAY).await;
-    io::Error::other(error)
-}
-
-/// Waits until a client that reads nothing must give back its slot: after `timeout`, or sooner if another request
-/// waits for one.
-async fn stalls(slots: &Slots, timeout: Duration) {
-    let wanted = async {
-        tokio::time::sleep(WANTED_STALL).await;
-        slots.wanted().await;
-    };
-    let _ = tokio::time::timeout(timeout, wanted).await;
-}
 
 /// The body of the Arrow response to one reader. It holds a slot while its client reads: after a stall it gives
 /// back the slot and what the reader can give back, and goes on when the client does.
@@ -63,11 +37,7 @@ pub struct ArrowBody {
     num_batches: u64,
     has_dictionaries: bool,
     out: VecDeque<Bytes>,
-    slots: Slots,
-    slot: Option<Slot>,
-    /// The wait for the next slot.
-    waiting: Option<BoxFuture<'static, Slot>>,
-    stall_timeout: Duration,
+    pace: Pace,
 }
 
 enum State {
@@ -85,12 +55,10 @@ impl ArrowBody {
     ///
     /// # Errors
     /// The query failed before its first message.
-    pub async fn open(
+    pub(crate) async fn open(
         mut reader: Reader,
         has_checksums: bool,
-        slot: Slot,
-        slots: Slots,
-        stall_timeout: Duration,
+        pace: Pace,
     ) -> Result<Self, QueryError> {
         let first = tokio::time::timeout(FIRST_MESSAGE_WAIT, reader.next());
         let (first, is_complete) = match first.await {
@@ -107,30 +75,16 @@ impl ArrowBody {
             num_batches: 0,
             has_dictionaries: false,
             out: VecDeque::new(),
-            slots,
-            slot: Some(slot),
-            waiting: None,
-            stall_timeout,
+            pace,
         })
     }
 
     /// The chunks of the body. Dropping the stream drops the reader.
-    pub fn into_stream(self) -> impl Stream<Item = Result<Bytes, io::Error>> + Send + 'static {
-        let (sender, mut chunks) = mpsc::channel(1);
-        tokio::spawn(async move {
-            let sent = AssertUnwindSafe(self.send_chunks(&sender))
-                .catch_unwind()
-                .await;
-            if sent.is_err() {
-                // Otherwise the response would end like a complete one.
-                let error = io::Error::other("the response could not be continued");
-                let _ = sender.send(Err(error)).await;
-            }
-        });
-        futures::stream::poll_fn(move |context| chunks.poll_recv(context))
+    pub fn into_stream(self) -> impl Stream<Item = Chunk> + Send + 'static {
+        body(|sender| self.send_chunks(sender))
     }
 
-    async fn send_chunks(mut self, sender: &mpsc::Sender<Result<Bytes, io::Error>>) {
+    async fn send_chunks(mut self, sender: mpsc::Sender<Chunk>) {
         loop {
             let next = tokio::select! {
                 biased;
@@ -140,32 +94,14 @@ impl ArrowBody {
             let Some(chunk) = next else {
                 return;
             };
-            let room = tokio::select! {
-                biased;
-                room = sender.reserve() => Some(room),
-                () = stalls(&self.slots, self.stall_timeout) => None,
-            };
-            let room = match room {
-                Some(room) => room,
-                None => {
-                    self.slot = None;
-                    self.waiting = None;
-                    self.reader.pause();
-                    sender.reserve().await
-                }
-            };
-            let Ok(room) = room else {
-                // The client has left.
+            let reader = &mut self.reader;
+            if !self.pace.send(&sender, chunk, || reader.pause()).await {
                 return;
-            };
-            if chunk.is_err() {
-                tokio::time::sleep(ABORT_DELAY).await;
             }
-            room.send(chunk);
         }
     }
 
-    async fn next_chunk(&mut self) -> Option<Result<Bytes, io::Error>> {
+    async fn next_chunk(&mut self) -> Option<Chunk> {
         loop {
             if let Some(bytes) = self.out.pop_front() {
                 return Some(Ok(bytes));
@@ -211,14 +147,7 @@ impl ArrowBody {
     /// The next message, or `Ok(None)` when a heartbeat is due.
     async fn next_message(&mut self) -> Option<Result<Option<IpcMessage>, QueryError>> {
         let next = async {
-            if self.slot.is_none() {
-                let slots = self.slots.clone();
-                let waiting = self
-                    .waiting
-                    .get_or_insert_with(|| async move { slots.take_patiently().await }.boxed());
-                self.slot = Some(waiting.await);
-                self.waiting = None;
-            }
+            self.pace.take_slot().await;
             self.reader.next().await
         };
         match tokio::time::timeout(HEARTBEAT_INTERVAL, next).await {

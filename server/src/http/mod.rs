@@ -8,6 +8,7 @@ mod exchange;
 mod extract;
 mod guard;
 mod headers;
+mod pace;
 mod problem;
 mod routes;
 mod rows_response;
@@ -23,9 +24,10 @@ pub use session::Sessions;
 use crate::backend::Backend;
 use crate::backend::embedded::Engine;
 use crate::data_dir::DataDir;
+use crate::http::pace::Pace;
 use crate::metrics::Metrics;
 use crate::results::Results;
-use crate::slots::Slots;
+use crate::slots::{Slot, Slots};
 use crate::uploads::Uploads;
 
 /// The largest JSON body.
@@ -56,4 +58,11 @@ pub struct AppState {
     pub body_timeout: Duration,
     /// The folder for uploads, results and spilled sorts.
     pub data_dir: Arc<DataDir>,
+}
+
+impl AppState {
+    /// The pace of a body that has a slot of [`AppState::streams`].
+    fn pace(&self, slot: Slot) -> Pace {
+        Pace::new(self.streams.clone(), slot, self.stall_timeout)
+    }
 }

@@ -48,7 +48,6 @@ pub(super) async fn stream_rows(
         [(CONTENT_TYPE, content_type)],
         [(X_RESULT_ORDER, order)],
     );
-    let slots = app.streams.clone();
-    let body = ArrowBody::open(reader, has_checksums, slot, slots, app.stall_timeout).await?;
+    let body = ArrowBody::open(reader, has_checksums, app.pace(slot)).await?;
     Ok((headers, Body::from_stream(body.into_stream())).into_response())
 }

@@ -144,6 +144,15 @@ impl Stitcher {
         }
     }
 
+    /// Aborts the partitions, and waits until they have given back what they hold.
+    pub async fn close(&mut self) {
+        let channels = std::mem::take(&mut self.channels);
+        self.stop();
+        for mut channel in channels {
+            while channel.next().await.is_some() {}
+        }
+    }
+
     /// The maximum number of bytes that waited at the same time.
     pub fn peak_bytes(&self) -> u64 {
         self.budget.peak_bytes()

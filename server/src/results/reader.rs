@@ -145,10 +145,14 @@ impl Reader {
     /// again. The next call of [`Reader::next`] joins another run.
     pub fn pause(&mut self) {
         if self.record.is_seekable() {
-            self.paused.get_or_insert_with(|| Paused::new(&self.record));
-            self.lease = None;
-            self.joining = None;
+            self.leave();
         }
+    }
+
+    fn leave(&mut self) {
+        self.paused.get_or_insert_with(|| Paused::new(&self.record));
+        self.lease = None;
+        self.joining = None;
     }
 
     /// The next message; `None` after the last row. Safe to cancel.
@@ -198,6 +202,7 @@ impl Reader {
                     self.index += 1;
                     self.take(message, first_row)?;
                 }
+                Fetched::End(_) if lease.run().gave_way() => self.leave(),
                 Fetched::End(end) => return end.map(|()| None),
                 Fetched::Gone => {
                     if !self.record.is_repeatable() {

@@ -12,7 +12,7 @@ use crate::error::{ErrorKind, QueryError};
 use crate::metrics::Metrics;
 use crate::results::observer::ResultObserver;
 use crate::results::record::ResultRecord;
-use crate::results::run::{Run, cancelled};
+use crate::results::run::cancelled;
 use crate::results::saved_records::SavedRecords;
 
 /// The most idle results that are kept.
@@ -144,27 +144,6 @@ impl Registry {
         drop(records);
         all.sort_by_key(|record| std::cmp::Reverse(record.started()));
         all
-    }
-
-    /// Ends the run that has been without a reader for the longest time, to free its slot.
-    pub(super) fn end_idle_run(&self) {
-        let is_idle =
-            |run: &Arc<Run>| run.is_running() && !run.has_readers() && !run.cancel.is_cancelled();
-        let records = self.lock();
-        let idle = records
-            .values()
-            .filter(|record| record.runs().iter().any(is_idle));
-        let oldest = idle
-            .max_by_key(|record| record.unused_for())
-            .map(Arc::clone);
-        drop(records);
-        for run in oldest
-            .iter()
-            .flat_map(|record| record.runs())
-            .filter(is_idle)
-        {
-            run.cancel_if_unused();
-        }
     }
 
     /// How many runs have ended.

@@ -29,7 +29,7 @@ pub struct RunHead {
 
 /// One execution over a range of rows. It works only while a reader wants rows that are not yet produced. Results
 /// with the same rows share it. It is cancelled when its last reader has been gone for longer than the linger
-/// time, or when no result has it any more.
+/// time, or when no result has it any more. While nobody reads it, it gives way to others.
 #[derive(Debug)]
 pub struct Run {
     /// The rows that it produces.
@@ -70,6 +70,8 @@ struct Readers {
     linger: Duration,
     /// Counts joins and leaves, so that a timer can detect that it is outdated.
     changes: u64,
+    /// Whether the run ended early because others wanted what it held. Its readers join another run.
+    gave_way: bool,
 }
 
 impl Run {
@@ -94,10 +96,11 @@ impl Run {
         }
     }
 
-    /// Adds a reader; `None` if the run was cancelled and has not completed.
+    /// Adds a reader; `None` if the run was cancelled or gave way before it completed.
     pub(super) fn join(self: &Arc<Self>, linger: Duration) -> Option<RunLease> {
         let mut readers = lock(&self.readers);
-        if self.cancel.is_cancelled() && !matches!(self.spool.end(), Some(Ok(()))) {
+        let is_cancelled = self.cancel.is_cancelled() || readers.gave_way;
+        if is_cancelled && !matches!(self.spool.end(), Some(Ok(()))) {
             return None;
         }
         let reader = readers.next_id;
@@ -119,7 +122,14 @@ impl Run {
         let mut readers = lock(&self.readers);
         readers.wanted.remove(&reader);
         readers.changes += 1;
-        if !readers.wanted.is_empty() || self.spool.end().is_some() {
+        if !readers.wanted.is_empty() {
+            return;
+        }
+        if readers.gave_way {
+            drop(readers);
+            return self.abandoned();
+        }
+        if self.spool.end().is_some() {
             return;
         }
         if readers.linger.is_zero() || lock(&self.owners).is_empty() {
@@ -157,6 +167,30 @@ impl Run {
         if is_left {
             self.cancel_if_unused();
         }
+    }
+
+    /// Ends the run although it could go on, because nobody reads it and others want what it holds. Its readers keep
+    /// its messages, and then join another run.
+    pub(super) fn give_way(&self) {
+        let mut readers = lock(&self.readers);
+        readers.gave_way = true;
+        let is_read = !readers.wanted.is_empty();
+        drop(readers);
+        self.spool.finish(Err(cancelled()));
+        if !is_read {
+            self.abandoned();
+        }
+    }
+
+    /// Whether [`Run::give_way`] ended it.
+    pub(super) fn gave_way(&self) -> bool {
+        lock(&self.readers).gave_way
+    }
+
+    /// It gave way, and its last reader has left.
+    fn abandoned(&self) {
+        self.spool.clear();
+        self.tell_end(&Err(cancelled()));
     }
 
     /// Tells all results that have it how it ended.

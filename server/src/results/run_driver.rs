@@ -3,21 +3,33 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use futures::FutureExt;
+use futures::future::select_all;
+
 use crate::error::{ErrorKind, QueryError, source_changed};
 use crate::message::IpcMessage;
 use crate::order::Stitcher;
+use crate::results::record::rows_gone;
 use crate::results::registry::Registry;
 use crate::results::run::{Run, cancelled, timed_out};
-use crate::slots::Slot;
+use crate::slots::{Promise, Slot, Slots};
 use crate::source::Table;
+
+/// How long nobody may read a run that holds what others want. It is longer than the pauses of a slow reader, who would
+/// have it run again for each message.
+const IDLE_TIME: Duration = Duration::from_secs(1);
 
 /// Drives a run: takes messages from its stitcher while a reader wants them.
 pub(super) struct RunDriver {
     pub(super) registry: Arc<Registry>,
     pub(super) run: Arc<Run>,
     pub(super) stitcher: Stitcher,
-    /// Held while the run works. A run whose reader is another run has none.
+    /// Held while the run goes on. A run whose reader is another run has none.
     pub(super) _slot: Option<Slot>,
+    /// The kinds of slots that it holds one of.
+    pub(super) slots: Vec<Slots>,
+    /// Whether another run gives the same rows.
+    pub(super) is_repeatable: bool,
     /// The tables that it reads, in their state at planning.
     pub(super) sources: Vec<Arc<Table>>,
     /// Remaining time of execution; waiting for readers is not counted.
@@ -25,21 +37,35 @@ pub(super) struct RunDriver {
 }
 
 impl RunDriver {
-    /// Drives the run until it completes, fails or is cancelled.
+    /// Drives the run until it completes, fails, is cancelled or gives way.
     pub(super) async fn drive(mut self) {
+        // A run that others wait for, and that cannot be repeated, goes on without readers.
+        let mut is_unread = false;
         let end = loop {
             tokio::select! {
                 biased;
                 () = self.run.cancel.cancelled() => break Err(cancelled()),
-                () = self.run.demanded() => {}
+                () = self.run.demanded() => is_unread = false,
+                () = std::future::ready(()), if is_unread => {}
+                promise = self.wanted() => {
+                    if self.is_repeatable {
+                        self.run.give_way();
+                        self.stitcher.close().await;
+                        drop(self);
+                        drop(promise);
+                        return;
+                    }
+                    is_unread = true;
+                }
             }
             match self.next().await {
                 Some(Ok(message)) => {
                     let registry = &self.registry;
-                    self.run
-                        .spool
-                        .append(message, || registry.free_disk())
-                        .await;
+                    let spool = &self.run.spool;
+                    let keeps_all = spool.append(message, || registry.free_disk()).await;
+                    if is_unread && !keeps_all {
+                        break Err(rows_gone(spool.rows().start));
+                    }
                 }
                 Some(Err(error)) => break Err(error),
                 None => break self.compare_sources().await,
@@ -47,6 +73,13 @@ impl RunDriver {
         };
         tracing::debug!(peak_bytes = self.stitcher.peak_bytes(), "run ended");
         self.end(&end);
+    }
+
+    /// Waits until nobody has read for a while and others wait for a slot of a kind that this run holds.
+    async fn wanted(&self) -> Promise {
+        tokio::time::sleep(IDLE_TIME).await;
+        let wanted = self.slots.iter().map(|slots| slots.wanted().boxed());
+        select_all(wanted).await.0
     }
 
     /// Ends the run; only the first call has an effect.

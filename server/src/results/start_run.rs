@@ -1,7 +1,6 @@
 //! Starts runs: plans a query and stitches its partitions.
 
 use std::sync::Arc;
-use std::time::Duration;
 
 use tokio::runtime::Handle;
 use tokio_util::task::AbortOnDropHandle;
@@ -9,7 +8,7 @@ use uuid::Uuid;
 
 use crate::backend::PlannedQuery;
 use crate::backend::request::Request;
-use crate::error::{QueryError, source_changed};
+use crate::error::{ErrorKind, QueryError, source_changed};
 use crate::order::{StitchPlan, Stitcher};
 use crate::results::properties::ResultProperties;
 use crate::results::reader::{Joined, ReadOptions, Turn};
@@ -27,9 +26,6 @@ const PARTITION_WORKING_BYTES: u64 = 16 << 20;
 
 /// The number of files in a record that the tables lack. The header says how many there are.
 const MAX_LEFT_OUT: usize = 100;
-
-/// How often a run that waits for a slot looks for one without a reader.
-const IDLE_INTERVAL: Duration = Duration::from_millis(100);
 
 impl Results {
     /// Joins a new run of the wanted rows. If planning shows that another result has them, joins its run.
@@ -90,11 +86,15 @@ impl Results {
             batch_bytes: planned.batch_bytes,
             pool: Arc::clone(&self.pool),
         };
+        let mut slots = planned.slots;
+        slots.extend(slot.is_some().then(|| self.run_slots.clone()));
         let driver = RunDriver {
             registry: Arc::clone(&self.registry),
             run: Arc::clone(&run),
             stitcher: Stitcher::start(planned.partitions, plan, self.threads.handle()),
             _slot: slot,
+            slots,
+            is_repeatable: properties.is_repeatable,
             sources: planned.sources,
             time_left: self.config.query_timeout,
         };
@@ -110,26 +110,15 @@ impl Results {
         Ok((lease, position))
     }
 
-    /// The slot for a new run; `None` if it needs none. Ends a run without a reader if all slots are taken.
+    /// The slot for a new run; `None` if it needs none.
     ///
     /// # Errors
     /// `busy`.
     pub(super) async fn run_slot(&self, turn: Turn) -> Result<Option<Slot>, QueryError> {
-        let take = async {
-            match turn {
-                Turn::Soon => self.run_slots.take().await.map(Some),
-                Turn::Patient => Ok(Some(self.run_slots.take_patiently().await)),
-                Turn::OfReader => Ok(None),
-            }
-        };
-        tokio::pin!(take);
-        loop {
-            if self.run_slots.is_full() {
-                self.registry.end_idle_run();
-            }
-            if let Ok(slot) = tokio::time::timeout(IDLE_INTERVAL, take.as_mut()).await {
-                return slot;
-            }
+        match turn {
+            Turn::Soon => self.run_slots.take().await.map(Some),
+            Turn::Patient => Ok(Some(self.run_slots.take_patiently().await)),
+            Turn::OfReader => Ok(None),
         }
     }
 
@@ -170,12 +159,19 @@ impl Results {
             }
             None => (Arc::clone(&self.backend), None),
         };
-        let codec = options.codec;
-        let planning = AbortOnDropHandle::new(
-            self.threads
-                .handle()
-                .spawn(async move { backend.plan(&request, base, codec).await }),
-        );
+        let ReadOptions { codec, turn, .. } = options;
+        let planning = async move {
+            loop {
+                let planned = backend.plan(&request, base.clone(), codec).await;
+                let is_busy = planned
+                    .as_ref()
+                    .is_err_and(|error| error.kind == ErrorKind::Busy);
+                if !is_busy || turn == Turn::Soon {
+                    return planned;
+                }
+            }
+        };
+        let planning = AbortOnDropHandle::new(self.threads.handle().spawn(planning));
         let timeout = async {
             match self.config.query_timeout {
                 Some(timeout) => tokio::time::sleep(timeout).await,

@@ -229,16 +229,18 @@ impl RunSpool {
     }
 
     /// Appends a message, then moves or drops messages that exceed the limits. `free` tries to free
-    /// disk space that other results use, and returns whether it did. Only one task may append.
-    pub async fn append(&self, message: IpcMessage, free: impl Fn() -> bool) {
+    /// disk space that other results use, and returns whether it did. Returns whether all messages are kept. Only one
+    /// task may append.
+    pub async fn append(&self, message: IpcMessage, free: impl Fn() -> bool) -> bool {
         self.push(message);
+        let first_row = self.rows().start;
         loop {
             let Some(coldest) = self.coldest_message() else {
-                return;
+                return self.rows().start == first_row;
             };
             if !self.keeps_all {
                 if !self.drop_oldest(1) {
-                    return;
+                    return false;
                 }
                 continue;
             }
@@ -253,7 +255,7 @@ impl RunSpool {
                 None => {
                     let num_on_disk = self.lock().num_on_disk;
                     if !self.drop_oldest(num_on_disk + 1) {
-                        return;
+                        return false;
                     }
                 }
             }

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use datafusion::arrow::datatypes::{DataType, Schema};
 use datafusion::arrow::ipc::reader::StreamReader;
 
-use crate::engines::{Engine, Scene, Stage};
+use crate::engines::{Engine, Scene, Stage, in_front_of};
 use crate::sail::{FLIGHT_SQL, RealSail, SPARK_CONNECT};
 use crate::support::*;
 
@@ -191,4 +191,56 @@ async fn every_engine_holds_to_the_same() {
     // Written to the terminal, because the table is for people, even if no test fails.
     writeln!(std::io::stderr(), "\n{:22}{}\n{table}", "", names.concat()).unwrap();
     assert!(failures.is_empty(), "{failures:?}");
+}
+
+/// Statements whose columns have no nulls by only one of Sail's two plans.
+#[tokio::test(flavor = "multi_thread")]
+async fn sail_over_spark_connect() {
+    let Some(sail) = RealSail::start(SPARK_CONNECT).await else {
+        return;
+    };
+    let server = in_front_of(&sail.address).await;
+    for (sql, num_rows) in [
+        ("select upper('x') as t", 1),
+        ("select current_timestamp() as t", 1),
+        (
+            "select id % 7 as k, count(*) as n from range(100) group by 1 order by 1",
+            7,
+        ),
+        (
+            "select struct(id, upper('y')) as s, array(id) as l, map('k', id) as m from range(5)",
+            5,
+        ),
+        ("select cast(null as int) as x union all select 2", 2),
+    ] {
+        let rows = server.sql(sql).await;
+        assert_eq!(rows.status, 200, "{sql}: {}", rows.code());
+        assert_eq!(rows.rows().num_rows(), num_rows, "{sql}");
+    }
+    let list = server.json("/v1/tables").await;
+    assert_eq!(list["tables"], serde_json::json!([]));
+    let note = list["note"].as_str().unwrap();
+    assert!(
+        note.starts_with("the engine cannot list its tables"),
+        "{note}"
+    );
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_engine_that_stands_still_is_noticed() {
+    let sails = [
+        RealSail::start(FLIGHT_SQL).await,
+        RealSail::start(SPARK_CONNECT).await,
+    ];
+    let noticed = sails.iter().flatten().map(async |sail| {
+        let server = in_front_of(&sail.address).await;
+        assert_eq!(server.sql("select 1 as n").await.status, 200);
+        sail.signal("-STOP");
+        let began = Instant::now();
+        let refused = server.sql("select 2 as n").await;
+        sail.signal("-CONT");
+        refused.assert_refused(502, "engine_unavailable");
+        assert!(began.elapsed() < Duration::from_secs(30));
+    });
+    futures::future::join_all(noticed).await;
 }

@@ -238,7 +238,7 @@ impl Engine {
     }
 }
 
-async fn in_front_of(address: &str) -> Server {
+pub(crate) async fn in_front_of(address: &str) -> Server {
     let engine = connect(&[address.to_owned()]).await.unwrap().unwrap();
     Server::of_app(App::of_backend(&config(), engine).unwrap()).await
 }

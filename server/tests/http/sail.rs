@@ -41,6 +41,15 @@ impl RealSail {
     }
 }
 
+impl RealSail {
+    /// Stops the process, or lets it go on.
+    pub(crate) fn signal(&self, signal: &str) {
+        let process = self.process.id().to_string();
+        let sent = Command::new("kill").args([signal, &process]).status();
+        assert!(sent.unwrap().success());
+    }
+}
+
 impl Drop for RealSail {
     fn drop(&mut self) {
         let _ = self.process.kill();

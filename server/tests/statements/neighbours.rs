@@ -3,7 +3,7 @@
 use std::process::Command;
 use std::time::Duration;
 
-use futures::future::join_all;
+use futures::future::{join_all, select_all};
 use serde_json::{Value, json};
 
 use crate::process::{children, cpu_ticks};
@@ -76,4 +76,91 @@ async fn equal_statements_get_equal_memory() {
         let ended = ended.unwrap();
         assert!(matches!(ended, Ending::Rows(_)), "{ended:?}");
     }
+}
+
+/// Waits until these many children have worked.
+async fn until_working(program: &Program, count: usize) {
+    let works = |child: &u32| cpu_ticks(*child) > BUSY_TICKS;
+    while children(program.pid())
+        .iter()
+        .filter(|child| works(child))
+        .count()
+        < count
+    {
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    }
+}
+
+/// At this memory two statements work at the same time, and four have a process.
+#[tokio::test(flavor = "multi_thread")]
+async fn long_statements_take_turns_and_lock_out_no_short_one() {
+    let _alone = alone().await;
+    let folder = tables::kept(0.01, &["lineitem"]);
+    let program = Program::start(&folder, &["--memory", "512MiB"]);
+    let long = |number| {
+        let sql = "select count(*) from generate_series(1, 100000000) a(x), \
+                   generate_series(1, 1000000) b(y) where (x + y) % 7 = 3";
+        query(sql, number)
+    };
+    let all = (0..3).map(|number| {
+        let (long, program) = (long(number), &program);
+        async move { program.run(&long, Reader::Whole, PATIENCE).await }
+    });
+    let short = async {
+        until_working(&program, 3).await;
+        for number in 10..15 {
+            let short = query("select 1 as one", number);
+            let ended = program.run(&short, Reader::Whole, PATIENCE).await.unwrap();
+            assert!(matches!(ended, Ending::Rows(_)), "{ended:?}");
+        }
+        // One that takes long, too, has to leave its process to others.
+        let next = long(20);
+        let refused = program.run(&next, Reader::Whole, PATIENCE);
+        let newcomer = async {
+            until_working(&program, 4).await;
+            let short = query("select 2 as two", 21);
+            program.run(&short, Reader::Whole, PATIENCE).await.unwrap()
+        };
+        let (refused, newcomer) = tokio::join!(refused, newcomer);
+        assert!(matches!(newcomer, Ending::Rows(_)), "{newcomer:?}");
+        match refused.unwrap() {
+            Ending::Failed { code, message } => assert_eq!(code, "busy", "{message}"),
+            other => panic!("{other:?}"),
+        }
+    };
+    tokio::select! {
+        ended = select_all(all.map(Box::pin)) => panic!("{:?}", ended.0),
+        () = short => {}
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn statements_that_were_left_or_are_not_read_lock_out_nobody() {
+    let _alone = alone().await;
+    let folder = tables::kept(1.0, &["lineitem"]);
+    let mut program = Program::start(&folder, &["--memory", "1GiB"]);
+    let mut unread = Vec::new();
+    for number in 0..12 {
+        let sql = format!("select * from lineitem where l_orderkey > {number}");
+        let mut query = query(&sql, number);
+        query["linger_s"] = json!(600);
+        let response = program.begin(&query).await.unwrap();
+        // Half of them are closed, as those of a tab that is left.
+        if number % 2 == 0 {
+            unread.push(response);
+        }
+    }
+    let short = query("select 1 as one", 30);
+    let ended = program.run(&short, Reader::Whole, PATIENCE).await.unwrap();
+    assert!(matches!(ended, Ending::Rows(_)), "{ended:?}");
+    drop(unread);
+    for number in 0..12 {
+        let path = format!(
+            "/v1/query/{}/rows?offset=100000&limit=10",
+            query("", number)["id"].as_str().unwrap()
+        );
+        let (status, _) = program.get(&path).await.unwrap();
+        assert_eq!(status, 200);
+    }
+    assert_eq!(program.death().await, None);
 }

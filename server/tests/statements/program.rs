@@ -149,6 +149,20 @@ impl Program {
         ended
     }
 
+    /// The begin of the rows of a query.
+    ///
+    /// # Errors
+    /// It does not begin.
+    pub(crate) async fn begin(&self, query: &Value) -> Result<Response, String> {
+        let body = query.to_string();
+        let mut response = self.ask("POST", "/v1/query", body.as_bytes()).await?;
+        let first = response.chunk().await;
+        match (response.status, first) {
+            (200, Ok(Some(_))) => Ok(response),
+            (status, first) => Err(format!("{status}, {first:?}")),
+        }
+    }
+
     async fn read(&self, query: &Value, reader: Reader, path: &str) -> Result<Ending, String> {
         match reader {
             Reader::Leaves(after) => {
@@ -239,7 +253,12 @@ impl Program {
         self.ask("DELETE", path, b"").await.map(drop)
     }
 
-    async fn ask(&self, method: &str, path: &str, body: &[u8]) -> Result<Response, String> {
+    pub(crate) async fn ask(
+        &self,
+        method: &str,
+        path: &str,
+        body: &[u8],
+    ) -> Result<Response, String> {
         let headers: &[_] = if body.is_empty() {
             &[]
         } else {

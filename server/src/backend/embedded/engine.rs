@@ -328,6 +328,7 @@ impl Engine {
                 is_repeatable: true,
                 num_rows: Some(num_rows),
                 progress: None,
+                slots: Vec::new(),
             };
             return Ok((planned, plan));
         }
@@ -356,6 +357,7 @@ impl Engine {
             is_repeatable,
             num_rows: None,
             progress: None,
+            slots: Vec::new(),
         };
         Ok((planned, plan))
     }

@@ -17,27 +17,28 @@ use std::collections::HashSet;
 use async_trait::async_trait;
 
 use crate::backend::request::Request;
-use crate::backend::{Backend, PlannedQuery, TableDescription};
+use crate::backend::{Backend, PlannedQuery, TableDescription, TableList};
 use crate::encode::{self, Codec, wire_schema};
 use crate::error::{ErrorKind, QueryError};
 use crate::source::Table;
 
 #[async_trait]
 impl Backend for Engine {
-    async fn tables(&self, named: Option<&str>) -> Result<Vec<TableDescription>, QueryError> {
+    async fn tables(&self, named: Option<&str>) -> Result<TableList, QueryError> {
         let named = named.map(|name| HashSet::from([name.to_owned()]));
         let entries = self.refreshed(named.unwrap_or_default()).await?;
-        entries
-            .iter()
-            .map(|entry| {
-                let error = entry.broken.clone();
-                let description = describe_table(&entry.table)?;
-                Ok(TableDescription {
-                    error,
-                    ..description
-                })
+        let tables = entries.iter().map(|entry| {
+            let error = entry.broken.clone();
+            let description = describe_table(&entry.table)?;
+            Ok(TableDescription {
+                error,
+                ..description
             })
-            .collect()
+        });
+        Ok(TableList {
+            tables: tables.collect::<Result<_, QueryError>>()?,
+            note: None,
+        })
     }
 
     async fn plan(

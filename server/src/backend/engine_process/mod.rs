@@ -30,7 +30,7 @@ use crate::backend::embedded::Engine;
 use crate::backend::received::bad_engine;
 use crate::backend::request::Request;
 use crate::backend::{
-    Backend, EngineProgress, PlannedQuery, Received, ReceivedSchema, TableDescription, Usage,
+    Backend, EngineProgress, PlannedQuery, Received, ReceivedSchema, TableList, Usage,
 };
 use crate::encode::{Codec, EmptyBatch};
 use crate::error::{ErrorKind, QueryError};
@@ -109,7 +109,7 @@ impl IsolatedEngine {
 
 #[async_trait]
 impl Backend for IsolatedEngine {
-    async fn tables(&self, named: Option<&str>) -> Result<Vec<TableDescription>, QueryError> {
+    async fn tables(&self, named: Option<&str>) -> Result<TableList, QueryError> {
         self.engine.tables(named).await
     }
 
@@ -154,6 +154,7 @@ fn executed(
     codec: Option<Codec>,
 ) -> Result<PlannedQuery, QueryError> {
     let sources = session.executes(&planned.sources)?;
+    let slots = session.slots();
     let empty =
         EmptyBatch::try_new(&schema.schema).map_err(|error| bad_engine(&error.to_string()))?;
     let progress = Arc::<EngineProgress>::default();
@@ -185,6 +186,7 @@ fn executed(
         is_repeatable: planned.is_repeatable,
         num_rows: None,
         progress: Some(progress),
+        slots,
     })
 }
 

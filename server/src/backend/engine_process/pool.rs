@@ -8,19 +8,26 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::Duration;
 
-use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use tokio::time::Instant;
 
 use super::process::EngineProcess;
 use crate::error::{ErrorKind, QueryError};
+use crate::slots::{Slot, Slots};
 
-/// The memory that every statement gets, if there is enough for two.
+/// The memory that every statement at work gets, if there is enough for two.
 const MIN_STATEMENT_BYTES: u64 = 32 << 20;
 
-/// The part of all memory and disk that is divided equally among the statements that may run at the same time.
+/// The part of all memory and disk that is divided equally among as many statements as may work at the same time.
 const RESERVED_FRACTION: u64 = 4;
 
-/// The most statements at the same time. Each has a process, which takes some 10 MB of its own.
-const MAX_STATEMENTS: u64 = 32;
+/// The most statements that work at the same time.
+const MAX_WORKING: u64 = 32;
+
+/// How many statements may have a process for each that works. Each process takes some 10 MB of its own.
+const PROCESSES_PER_WORKING: u64 = 2;
+
+/// How long a statement works before it gives way to one that waits.
+const SLICE: Duration = Duration::from_secs(1);
 
 /// The least that a share grows by, so that a statement seldom asks.
 const GRANT_BYTES: u64 = 16 << 20;
@@ -33,8 +40,8 @@ const USEFUL_RATIO: u64 = 1;
 /// Processes that wait for a statement.
 const MAX_READY: usize = 2;
 
-/// How long a statement waits for others to end.
-const MAX_SLOT_WAIT: Duration = Duration::from_secs(10);
+/// How long a statement waits for a process.
+const MAX_WAIT: Duration = Duration::from_secs(10);
 
 /// How processes are started, and what all statements together may use.
 #[derive(Debug, Clone)]
@@ -54,19 +61,30 @@ pub struct PoolConfig {
 }
 
 /// The engine processes. Each statement has one for itself. At least one more is started before it is needed.
+/// Statements that work for long take turns.
 #[derive(Debug)]
 pub(super) struct EnginePool {
     config: PoolConfig,
     ready: Mutex<VecDeque<EngineProcess>>,
     is_refilling: AtomicBool,
-    slots: Arc<Semaphore>,
-    num_slots: u64,
+    /// One for each statement that has a process.
+    processes: Slots,
+    /// One for each statement that works.
+    turns: Slots,
     spare: Mutex<Spare>,
 }
 
-/// What no statement has, besides what is reserved for the statements that may still begin.
+/// What no statement has.
 #[derive(Debug)]
 struct Spare {
+    memory_bytes: u64,
+    spill_bytes: u64,
+    num_reserves: u64,
+}
+
+/// What each of as many statements as work at the same time gets in any case.
+#[derive(Debug, Default)]
+struct Reserve {
     memory_bytes: u64,
     spill_bytes: u64,
 }
@@ -75,16 +93,20 @@ impl EnginePool {
     /// A pool, which starts its first process in the background.
     pub(super) fn start(config: PoolConfig) -> Arc<Self> {
         let reserved_bytes = config.memory_bytes / RESERVED_FRACTION;
-        let num_slots = reserved_bytes / MIN_STATEMENT_BYTES;
-        let num_slots = num_slots.clamp(2, MAX_STATEMENTS);
+        let num_working = reserved_bytes / MIN_STATEMENT_BYTES;
+        let num_working = num_working.clamp(2, MAX_WORKING);
+        let num_processes = num_working * PROCESSES_PER_WORKING;
+        let slots =
+            |num_slots: u64| Slots::new(num_slots as usize, MAX_WAIT, "statements", "--memory");
         let pool = Arc::new(Self {
             ready: Mutex::default(),
             is_refilling: AtomicBool::new(false),
-            slots: Arc::new(Semaphore::new(num_slots as usize)),
-            num_slots,
+            processes: slots(num_processes),
+            turns: slots(num_working),
             spare: Mutex::new(Spare {
                 memory_bytes: config.memory_bytes - reserved_bytes,
                 spill_bytes: config.spill_bytes - config.spill_bytes / RESERVED_FRACTION,
+                num_reserves: num_working,
             }),
             config,
         });
@@ -92,23 +114,14 @@ impl EnginePool {
         pool
     }
 
-    /// A process for one statement, and its share. Waits its turn if all slots are in use.
+    /// A process for one statement, its turn and its share. Waits if others have all of them.
     ///
     /// # Errors
     /// `busy`: no other statement has ended in time; `engine_died`: the process cannot be started.
     pub(super) async fn lease(self: &Arc<Self>) -> Result<EngineLease, QueryError> {
-        let slot = Arc::clone(&self.slots).acquire_owned();
-        let slot = tokio::time::timeout(MAX_SLOT_WAIT, slot).await;
-        let Ok(Ok(slot)) = slot else {
-            return Err(QueryError::new(
-                ErrorKind::Busy,
-                format!(
-                    "{} statements are running, and none has ended",
-                    self.num_slots
-                ),
-                "try again in a second, or start the server with a larger --memory",
-            ));
-        };
+        let slot = self.processes.take().await?;
+        let is_last = self.processes.num_taken() == self.processes.num_slots();
+        let turn = self.turns.take().await?;
         let process = self.take().map_err(|error| {
             QueryError::new(
                 ErrorKind::EngineDied,
@@ -117,7 +130,21 @@ impl EnginePool {
             )
         })?;
         let share = Arc::new(Share::of(Arc::clone(self), slot));
-        Ok(EngineLease { process, share })
+        Ok(EngineLease {
+            process,
+            turn: Some(turn),
+            turn_began: Instant::now(),
+            is_last,
+            share,
+        })
+    }
+
+    fn reserve(&self) -> Reserve {
+        let fraction = RESERVED_FRACTION * self.turns.num_slots() as u64;
+        Reserve {
+            memory_bytes: self.config.memory_bytes / fraction,
+            spill_bytes: self.config.spill_bytes / fraction,
+        }
     }
 
     /// How the pool was configured.
@@ -166,11 +193,44 @@ impl EnginePool {
 pub(super) struct EngineLease {
     /// The process.
     pub(super) process: EngineProcess,
+    /// Held while the process may work.
+    turn: Option<Slot>,
+    turn_began: Instant,
+    /// Whether it took the last process.
+    is_last: bool,
     /// What the statement may use.
     pub(super) share: Arc<Share>,
 }
 
 impl EngineLease {
+    /// Lets the process work, in turns with those of other statements. Never returns without an error. If the future
+    /// is dropped, the process may be stopped; the next call goes on.
+    ///
+    /// # Errors
+    /// `busy`: the statement has had the last process for long, and others wait for one.
+    pub(super) async fn take_turns(&mut self) -> QueryError {
+        let EnginePool {
+            processes, turns, ..
+        } = &*Arc::clone(&self.share.pool);
+        loop {
+            if self.turn.is_none() {
+                self.turn = Some(turns.take_again().await);
+                self.turn_began = Instant::now();
+                self.process.go_on();
+            }
+            tokio::time::sleep_until(self.turn_began + SLICE).await;
+            let promise = tokio::select! {
+                promise = turns.wanted() => promise,
+                _promise = processes.wanted(), if self.is_last => {
+                    return too_many_take_long(processes.num_slots() - 1);
+                }
+            };
+            self.process.stop();
+            self.turn = None;
+            drop(promise);
+        }
+    }
+
     /// Takes another process, because this one has ended.
     ///
     /// # Errors
@@ -183,6 +243,8 @@ impl EngineLease {
     /// Keeps the process, which has ended its statement, for another.
     pub(super) fn give_back(mut self) {
         self.process.is_used = true;
+        // Its last message may have come while it was stopped.
+        self.process.go_on();
         self.share.pool.give_back(self.process);
     }
 }
@@ -191,31 +253,48 @@ impl EngineLease {
 #[derive(Debug)]
 pub(super) struct Share {
     pool: Arc<EnginePool>,
-    /// Memory besides the statement's least.
+    has_reserve: bool,
+    /// Memory besides the reserve.
     extra_bytes: Mutex<u64>,
-    /// Disk besides the statement's least.
+    /// Disk besides the reserve.
     extra_spill_bytes: u64,
-    _slot: OwnedSemaphorePermit,
+    _slot: Slot,
 }
 
 impl Share {
-    /// The least memory, and half of the disk that no statement has.
-    fn of(pool: Arc<EnginePool>, slot: OwnedSemaphorePermit) -> Self {
+    /// The least memory and disk, and half of the disk that no statement has. If all of what is reserved is taken, the
+    /// share begins with what others have left.
+    fn of(pool: Arc<EnginePool>, slot: Slot) -> Self {
         let mut spare = lock(&pool.spare);
+        let has_reserve = spare.num_reserves > 0;
+        spare.num_reserves -= u64::from(has_reserve);
+        let extra_bytes = match has_reserve {
+            true => 0,
+            false => {
+                growth_bytes(spare.memory_bytes, 0, REQUIRED_RATIO).min(pool.reserve().memory_bytes)
+            }
+        };
         let extra_spill_bytes = spare.spill_bytes / 2;
+        spare.memory_bytes -= extra_bytes;
         spare.spill_bytes -= extra_spill_bytes;
         drop(spare);
         Self {
             pool,
-            extra_bytes: Mutex::new(0),
+            has_reserve,
+            extra_bytes: Mutex::new(extra_bytes),
             extra_spill_bytes,
             _slot: slot,
         }
     }
 
+    /// The kinds of slots of which the statement holds one each.
+    pub(super) fn slots(&self) -> Vec<Slots> {
+        vec![self.pool.processes.clone(), self.pool.turns.clone()]
+    }
+
     /// Memory that the statement may take now.
     pub(super) fn memory_bytes(&self) -> u64 {
-        self.least_bytes() + *lock(&self.extra_bytes)
+        self.reserve().memory_bytes + *lock(&self.extra_bytes)
     }
 
     /// Memory that the statement can get, if no other one takes more.
@@ -225,8 +304,7 @@ impl Share {
 
     /// Disk that the statement may take.
     pub(super) fn spill_bytes(&self) -> u64 {
-        let reserved_bytes = self.pool.config.spill_bytes / RESERVED_FRACTION;
-        reserved_bytes / self.pool.num_slots + self.extra_spill_bytes
+        self.reserve().spill_bytes + self.extra_spill_bytes
     }
 
     /// Lets the statement take `wanted_bytes` more memory, or nothing more if that leaves too little for
@@ -249,8 +327,11 @@ impl Share {
         granted_bytes
     }
 
-    fn least_bytes(&self) -> u64 {
-        self.pool.config.memory_bytes / RESERVED_FRACTION / self.pool.num_slots
+    fn reserve(&self) -> Reserve {
+        match self.has_reserve {
+            true => self.pool.reserve(),
+            false => Reserve::default(),
+        }
     }
 }
 
@@ -259,7 +340,18 @@ impl Drop for Share {
         let mut spare = lock(&self.pool.spare);
         spare.memory_bytes += *lock(&self.extra_bytes);
         spare.spill_bytes += self.extra_spill_bytes;
+        spare.num_reserves += u64::from(self.has_reserve);
     }
+}
+
+fn too_many_take_long(num_statements: usize) -> QueryError {
+    QueryError::new(
+        ErrorKind::Busy,
+        format!(
+            "{num_statements} statements that take long are in progress, the most at the same time"
+        ),
+        "try again later, or start the server with a larger --memory",
+    )
 }
 
 /// How much a share may grow: until it has `ratio` times what is left for all other statements. With 3, one

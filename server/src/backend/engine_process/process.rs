@@ -12,6 +12,7 @@ use std::thread;
 use std::time::Duration;
 
 use shared_child::SharedChild;
+use shared_child::unix::SharedChildExt;
 use tempfile::TempDir;
 use tokio::sync::watch;
 
@@ -83,6 +84,21 @@ impl EngineProcess {
             exit,
             is_used: false,
         })
+    }
+
+    /// Stops the process until [`EngineProcess::go_on`].
+    pub(super) fn stop(&self) {
+        self.signal(libc::SIGSTOP);
+    }
+
+    /// Lets the process work again.
+    pub(super) fn go_on(&self) {
+        self.signal(libc::SIGCONT);
+    }
+
+    fn signal(&self, signal: libc::c_int) {
+        // It may have ended.
+        let _ = self.child.send_signal(signal);
     }
 
     /// Why the process ended while a statement was in `phase` (planned or executed), with `memory_bytes`.

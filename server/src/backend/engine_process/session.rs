@@ -16,6 +16,7 @@ use super::socket::EngineSocket;
 use crate::allocator::Need;
 use crate::backend::Usage;
 use crate::error::{ErrorKind, QueryError, source_changed};
+use crate::slots::Slots;
 use crate::source::Table;
 
 /// How long a process that was just started may take until it is ready for a statement.
@@ -36,8 +37,8 @@ pub(super) struct Session {
     permits: Arc<Semaphore>,
     /// Responds to requests for memory.
     _granting: AbortOnDropHandle<()>,
-    /// What the process does, for the message if it ends.
-    phase: &'static str,
+    /// Whether the statement is planned.
+    is_executed: bool,
 }
 
 impl Session {
@@ -65,13 +66,18 @@ impl Session {
             lent: Arc::new(lent),
             permits: Arc::new(Semaphore::new(MAX_REQUESTS)),
             _granting: AbortOnDropHandle::new(granting),
-            phase: "planned",
+            is_executed: false,
         })
     }
 
     /// What the statement may use.
     pub(super) fn share(&self) -> &Share {
         &self.lease.share
+    }
+
+    /// The kinds of slots of which the statement holds one each.
+    pub(super) fn slots(&self) -> Vec<Slots> {
+        self.lease.share.slots()
     }
 
     /// Sends the statement.
@@ -91,18 +97,23 @@ impl Session {
     /// # Errors
     /// `internal`: a table does not exist; `source_changed`: it can no longer be read.
     pub(super) fn executes(&mut self, sources: &[String]) -> Result<Vec<Arc<Table>>, QueryError> {
-        self.phase = "executed";
+        self.is_executed = true;
         let tables = sources.iter().map(|name| self.lent.used_table(name));
         tables.collect()
     }
 
-    /// The next frame that is not a request. Tasks of the current runtime respond to requests.
+    /// The next frame that is not a request, while the process works in turns with others. Tasks of the current
+    /// runtime respond to requests.
     ///
     /// # Errors
-    /// `engine_died`, `out_of_memory`; the error of the statement.
+    /// `engine_died`, `out_of_memory`, `busy`; the error of the statement.
     pub(super) async fn next(&mut self) -> Result<Frame<FromEngine>, QueryError> {
         loop {
-            let Ok(frame) = self.socket.receive().await else {
+            let received = tokio::select! {
+                received = self.socket.receive() => received,
+                busy = self.lease.take_turns(), if self.is_executed => return Err(busy),
+            };
+            let Ok(frame) = received else {
                 return Err(self.why_ended().await);
             };
             let FromEngine::Request(number, request) = frame.header else {
@@ -162,7 +173,12 @@ impl Session {
     }
 
     async fn why_ended(&self) -> QueryError {
-        why_ended(&self.lease, self.phase).await
+        let phase = if self.is_executed {
+            "executed"
+        } else {
+            "planned"
+        };
+        why_ended(&self.lease, phase).await
     }
 }
 

@@ -18,7 +18,7 @@ use tonic::{Code, Request, Streaming};
 
 use super::address::Address;
 use super::error::refused;
-use crate::backend::connection::{Entry, entry, request};
+use crate::backend::connection::{Entry, awaited, entry, request};
 use crate::backend::received::bad_engine;
 use crate::error::QueryError;
 
@@ -33,6 +33,23 @@ const CANCEL_TIMEOUT: Duration = Duration::from_secs(5);
 pub(super) struct Caller {
     address: Address,
     runtime: Handle,
+}
+
+/// The messages of an endpoint.
+pub(super) struct Messages {
+    messages: Streaming<FlightData>,
+    channel: Channel,
+}
+
+impl Messages {
+    /// The next message; `None` after gRPC's status reports completion.
+    ///
+    /// # Errors
+    /// The engine's error.
+    pub(super) async fn next(&mut self) -> Result<Option<FlightData>, QueryError> {
+        let next = awaited(&self.channel, self.messages.message()).await;
+        next.map_err(|status| refused(&status))
+    }
 }
 
 impl Caller {
@@ -56,8 +73,9 @@ impl Caller {
     /// The engine's error.
     pub(super) async fn info(&self, command: &Any) -> Result<FlightInfo, QueryError> {
         let descriptor = FlightDescriptor::new_cmd(command.encode_to_vec());
-        let mut client = client(self.address.connect(&self.runtime).await?);
-        let answer = client.get_flight_info(self.request(descriptor)).await;
+        let channel = self.address.connect(&self.runtime).await?;
+        let mut client = client(channel.clone());
+        let answer = awaited(&channel, client.get_flight_info(self.request(descriptor))).await;
         Ok(answer.map_err(|status| refused(&status))?.into_inner())
     }
 
@@ -66,15 +84,16 @@ impl Caller {
     ///
     /// # Errors
     /// The engine's error, or none of its locations can be reached.
-    pub(super) async fn get(
-        &self,
-        endpoint: &FlightEndpoint,
-    ) -> Result<Streaming<FlightData>, QueryError> {
+    pub(super) async fn get(&self, endpoint: &FlightEndpoint) -> Result<Messages, QueryError> {
         let ticket = endpoint.ticket.clone();
         let ticket = ticket.ok_or_else(|| bad_engine("an endpoint has no ticket"))?;
         let channel = self.connect_to(endpoint).await?;
-        let answer = client(channel).do_get(self.request(ticket)).await;
-        Ok(answer.map_err(|status| refused(&status))?.into_inner())
+        let mut client = client(channel.clone());
+        let answer = awaited(&channel, client.do_get(self.request(ticket))).await;
+        Ok(Messages {
+            messages: answer.map_err(|status| refused(&status))?.into_inner(),
+            channel,
+        })
     }
 
     async fn connect_to(&self, endpoint: &FlightEndpoint) -> Result<Channel, QueryError> {
@@ -142,7 +161,8 @@ async fn sign_in(address: &Address, runtime: &Handle) -> Result<Option<Entry>, Q
     let hello = futures::stream::iter([HandshakeRequest::default()]);
     let mut metadata = address.metadata.clone();
     metadata.push(basic.clone());
-    match client(channel).handshake(request(hello, &metadata)).await {
+    let mut client = client(channel.clone());
+    match awaited(&channel, client.handshake(request(hello, &metadata))).await {
         Ok(answer) => {
             let given = answer.metadata().get("authorization").cloned();
             Ok(Some(given.map_or(basic.clone(), |given| (basic.0, given))))

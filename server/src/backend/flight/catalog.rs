@@ -13,7 +13,7 @@ use super::sql::quoted;
 use crate::backend::ReceivedSchema;
 use crate::backend::received::bad_engine;
 use crate::backend::table_listing::{ListedTable, Named, decode, described};
-use crate::error::{ErrorKind, QueryError};
+use crate::error::QueryError;
 use crate::message::{END_OF_STREAM, MessageKind};
 
 /// The most bytes of a listing, which must fit into memory.
@@ -28,13 +28,7 @@ pub(super) async fn list(caller: &Arc<Caller>) -> Result<Vec<ListedTable>, Query
         include_schema: true,
         ..CommandGetTables::default()
     };
-    let query = match Query::begin(caller, &command.as_any()).await {
-        Err(error) if error.kind == ErrorKind::NotSupported => {
-            tracing::info!("the engine cannot list tables ({error}); query them with SQL");
-            return Ok(Vec::new());
-        }
-        query => query?,
-    };
+    let query = Query::begin(caller, &command.as_any()).await?;
     let mut named = Vec::new();
     for batch in read(query).await? {
         let texts = |name: &str| {

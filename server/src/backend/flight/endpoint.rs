@@ -3,14 +3,12 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
+use arrow_flight::FlightInfo;
 use arrow_flight::sql::Any;
-use arrow_flight::{FlightData, FlightInfo};
 use futures::stream::BoxStream;
 use futures::{StreamExt, TryStreamExt};
-use tonic::Streaming;
 
-use super::caller::Caller;
-use super::error::refused;
+use super::caller::{Caller, Messages};
 use crate::backend::received::bad_engine;
 use crate::backend::{Received, ReceivedSchema};
 use crate::error::QueryError;
@@ -32,7 +30,7 @@ pub(super) struct Query {
 /// The messages of an endpoint. The stream ends without an error only after gRPC's status reports completion.
 struct EndpointMessages {
     query: Arc<Query>,
-    messages: Streaming<FlightData>,
+    messages: Messages,
     received: Received,
     has_schema: bool,
 }
@@ -80,10 +78,7 @@ impl Query {
         };
         let mut messages = self.caller.get(first).await?;
         let schema = loop {
-            let message = messages
-                .message()
-                .await
-                .map_err(|status| refused(&status))?;
+            let message = messages.next().await?;
             let message = message.ok_or_else(|| bad_engine("an endpoint has no schema"))?;
             if !message.data_header.is_empty() {
                 break ReceivedSchema::read(&message.data_header)?;
@@ -118,7 +113,7 @@ impl Drop for Query {
 impl EndpointMessages {
     fn new(
         query: &Arc<Query>,
-        messages: Streaming<FlightData>,
+        messages: Messages,
         schema: &ReceivedSchema,
         has_schema: bool,
     ) -> Self {
@@ -139,8 +134,7 @@ impl EndpointMessages {
 
     async fn next(&mut self) -> Result<Option<IpcMessage>, QueryError> {
         loop {
-            let next = self.messages.message().await;
-            let Some(data) = next.map_err(|status| refused(&status))? else {
+            let Some(data) = self.messages.next().await? else {
                 if !self.has_schema {
                     return Err(bad_engine("an endpoint has no schema"));
                 }

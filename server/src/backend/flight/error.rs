@@ -29,6 +29,10 @@ pub(super) fn refused(status: &Status) -> QueryError {
             ErrorKind::ResourcesExhausted,
             "select fewer columns, or shorter values",
         ),
+        Code::DataLoss => (
+            ErrorKind::BadEngine,
+            "the engine failed, and not the statement; its log has more",
+        ),
         Code::Unimplemented => (
             ErrorKind::NotSupported,
             "check that it is a Flight SQL server",

@@ -22,7 +22,7 @@ use self::sql::{read_only, table_sql};
 use crate::backend::request::{Request, Source};
 use crate::backend::runtime::QueryRuntime;
 use crate::backend::table_listing::Listing;
-use crate::backend::{Backend, PlannedQuery, TableDescription};
+use crate::backend::{Backend, PlannedQuery, TableList};
 use crate::encode::Codec;
 use crate::error::{ErrorKind, QueryError, StartError};
 use crate::order::Order;
@@ -67,7 +67,7 @@ impl FlightSql {
 
 #[async_trait]
 impl Backend for FlightSql {
-    async fn tables(&self, _: Option<&str>) -> Result<Vec<TableDescription>, QueryError> {
+    async fn tables(&self, _: Option<&str>) -> Result<TableList, QueryError> {
         self.listing.descriptions(list(&self.caller)).await
     }
 

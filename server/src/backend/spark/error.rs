@@ -68,6 +68,10 @@ impl SparkError {
                 ErrorKind::ResourcesExhausted,
                 "select fewer columns, or shorter values",
             ),
+            _ if sql_state.starts_with("XX") || status.code() == Code::DataLoss => (
+                ErrorKind::BadEngine,
+                "Spark failed, and not the statement; the driver's log has more",
+            ),
             _ if sql_state.starts_with("42") => (
                 ErrorKind::SqlError,
                 "the dialect is Spark's, with ANSI double quotes around names",
@@ -162,6 +166,12 @@ mod tests {
                 "[DIVIDE_BY_ZERO] Division by zero. SQLSTATE: 22012\n== SQL (line 2, position 8) ==\nselect 1/(id-2)",
                 ErrorKind::ExecutionError,
                 "[DIVIDE_BY_ZERO] Division by zero. SQLSTATE: 22012 (line 1, column 8)",
+            ),
+            (
+                "INTERNAL_ERROR_SHUFFLE",
+                "[INTERNAL_ERROR_SHUFFLE] Unexpected. SQLSTATE: XX000",
+                ErrorKind::BadEngine,
+                "[INTERNAL_ERROR_SHUFFLE] Unexpected. SQLSTATE: XX000",
             ),
             (
                 "",

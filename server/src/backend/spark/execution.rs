@@ -9,6 +9,7 @@ use uuid::Uuid;
 
 use super::proto::{ExecutePlanResponse, ExecutionProgress, Plan, ResponseType};
 use super::session::{Session, is_broken};
+use crate::backend::connection::stands_still;
 use crate::backend::received::bad_engine;
 use crate::backend::{EngineProgress, EngineProgressStatus};
 use crate::error::QueryError;
@@ -74,7 +75,7 @@ impl Execution {
         let mut attempts = 0;
         while !self.is_complete {
             let next = match &mut self.responses {
-                Some(responses) => responses.message().await,
+                Some(responses) => self.session.response(responses).await,
                 None => {
                     if attempts > 0 {
                         tokio::time::sleep(FIRST_PAUSE * 2_u32.pow(attempts - 1)).await;
@@ -112,7 +113,8 @@ impl Execution {
     async fn reattach(&mut self) -> Result<Option<ExecutePlanResponse>, Status> {
         let last = self.last_response_id.as_deref();
         let responses = self.session.reattach(&self.operation_id, last).await?;
-        self.responses.insert(responses).message().await
+        let responses = self.responses.insert(responses);
+        self.session.response(responses).await
     }
 
     fn take(&mut self, response: ExecutePlanResponse) -> Result<Option<Batch>, QueryError> {
@@ -166,7 +168,8 @@ impl Drop for Execution {
 
 /// Whether the operation may still exist after a call has failed.
 fn may_go_on(status: &Status) -> bool {
-    is_broken(status) || matches!(status.code(), Code::DeadlineExceeded | Code::Aborted)
+    let has_ended = matches!(status.code(), Code::DeadlineExceeded | Code::Aborted);
+    (is_broken(status) || has_ended) && !stands_still(status)
 }
 
 fn status_of(progress: &ExecutionProgress) -> EngineProgressStatus {

@@ -28,7 +28,7 @@ use crate::backend::received::bad_engine;
 use crate::backend::request::{Request, Source};
 use crate::backend::runtime::QueryRuntime;
 use crate::backend::table_listing::{ListedTable, Listing};
-use crate::backend::{Backend, EngineProgress, PlannedQuery, ReceivedSchema, TableDescription};
+use crate::backend::{Backend, EngineProgress, PlannedQuery, ReceivedSchema, TableList};
 use crate::encode::Codec;
 use crate::error::{ErrorKind, QueryError, StartError};
 use crate::message::IpcMessage;
@@ -82,7 +82,7 @@ impl Spark {
 
 #[async_trait]
 impl Backend for Spark {
-    async fn tables(&self, _: Option<&str>) -> Result<Vec<TableDescription>, QueryError> {
+    async fn tables(&self, _: Option<&str>) -> Result<TableList, QueryError> {
         self.listing.descriptions(self.list()).await
     }
 
@@ -112,6 +112,8 @@ impl Backend for Spark {
         let (schema, order, partition) = match statement {
             Statement::Query(query) => {
                 let (schema, order) = catalog::schema(&session, &query).await?;
+                // Sail says of some columns that they have no nulls only when it plans one of the two.
+                let schema = schema.loosened()?;
                 let partition =
                     query_partition(session, query, schema.clone(), Arc::clone(&progress));
                 (schema, order, partition)

@@ -19,7 +19,7 @@ use super::proto::{
     InterruptRequest, KeyValue, Plan, ReattachExecuteRequest, ReattachOptions,
     ReleaseExecuteRequest, ReleaseSessionRequest, RequestOption, UserContext,
 };
-use crate::backend::connection::request;
+use crate::backend::connection::{awaited, request, stands_still};
 use crate::error::QueryError;
 
 /// The largest accepted message, which is Spark's own limit.
@@ -156,6 +156,14 @@ impl Session {
         });
     }
 
+    /// The next response of a call; `None` at its end.
+    pub(super) async fn response(
+        &self,
+        responses: &mut Streaming<ExecutePlanResponse>,
+    ) -> Result<Option<ExecutePlanResponse>, Status> {
+        awaited(&self.client.channel, responses.message()).await
+    }
+
     /// The error for a status, with Spark's full message if it can be fetched.
     pub(super) async fn error(&self, status: &Status) -> QueryError {
         self.client.error(status).await
@@ -165,7 +173,7 @@ impl Session {
 impl Client {
     /// The error for a status, with Spark's full message if it can be fetched.
     async fn error(&self, status: &Status) -> QueryError {
-        if is_broken(status) {
+        if is_broken(status) && !stands_still(status) {
             return unreachable(&self.address.shown, status);
         }
         let error = SparkError::of(status);
@@ -219,7 +227,7 @@ impl Client {
         let codec = ProstCodec::<M, A>::default();
         let mut client = self.client().await?;
         let answer = client.unary(self.request(message), path(method)?, codec);
-        Ok(answer.await?.into_inner())
+        Ok(awaited(&self.channel, answer).await?.into_inner())
     }
 
     async fn call_streaming<M>(
@@ -233,7 +241,7 @@ impl Client {
         let codec = ProstCodec::<M, ExecutePlanResponse>::default();
         let mut client = self.client().await?;
         let answer = client.server_streaming(self.request(message), path(method)?, codec);
-        Ok(answer.await?.into_inner())
+        Ok(awaited(&self.channel, answer).await?.into_inner())
     }
 
     /// A call whose failure needs no handling: a driver that is gone has released everything.

@@ -15,9 +15,9 @@ use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 use crate::backend::request::{Request, Source};
 use crate::error::QueryError;
 use crate::http::AppState;
-use crate::http::arrow_body::abort;
 use crate::http::extract::{Id, Parameters, bad};
 use crate::http::headers::streaming_headers;
+use crate::http::pace::{body, send_file};
 use crate::results::export::{ExportOptions, ExportProgress, export};
 
 /// The longest `name=`.
@@ -58,16 +58,8 @@ pub(super) async fn file(
     record.set_export(progress);
     let file = begun(file).await?;
     let name = name.unwrap_or_else(|| file_name(&record.request));
-    let body = file.then(move |piece| {
-        // The slot is given back when the body ends or is dropped.
-        let _slot = &slot;
-        async move {
-            match piece {
-                Ok(bytes) => Ok(bytes),
-                Err(error) => Err(abort(error).await),
-            }
-        }
-    });
+    let pace = app.pace(slot);
+    let body = body(|sender| send_file(file, pace, sender));
     let headers = [
         (CONTENT_TYPE, options.format.media_type().to_owned()),
         (

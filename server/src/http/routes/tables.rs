@@ -10,8 +10,8 @@ use axum::response::{IntoResponse, Response};
 use colonnade_core::semantics::near_names;
 use serde::Serialize;
 
-use crate::backend::TableDescription;
 use crate::backend::embedded::describe_table;
+use crate::backend::{TableDescription, TableList};
 use crate::error::{ErrorKind, QueryError};
 use crate::http::AppState;
 use crate::http::extract::Name;
@@ -19,10 +19,13 @@ use crate::http::headers::is_not_modified;
 use crate::source::{LeftOutFile, ParquetDescription, Table};
 
 #[derive(Serialize)]
-struct TableList {
+struct TableListInfo {
     writable: bool,
     max_upload_bytes: Option<u64>,
     tables: Vec<TableInfo>,
+    /// Why there are none, if an engine cannot list them.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    note: Option<String>,
 }
 
 #[derive(Serialize)]
@@ -62,13 +65,14 @@ pub(super) async fn list(
     State(app): State<AppState>,
     headers: HeaderMap,
 ) -> Result<Response, QueryError> {
-    let tables = app.backend.tables(None).await?;
+    let TableList { tables, note } = app.backend.tables(None).await?;
     let tables = tables.into_iter().map(TableInfo::from).collect();
     let max_upload_bytes = app.uploads.max_upload_bytes();
-    let list = TableList {
+    let list = TableListInfo {
         writable: max_upload_bytes.is_some(),
         max_upload_bytes,
         tables,
+        note,
     };
     json_with_etag(&list, &headers)
 }
@@ -79,7 +83,7 @@ pub(super) async fn one(
     Name(name): Name,
     headers: HeaderMap,
 ) -> Result<Response, QueryError> {
-    let mut tables = app.backend.tables(Some(&name)).await?;
+    let mut tables = app.backend.tables(Some(&name)).await?.tables;
     let Some(index) = tables.iter().position(|table| table.name == name) else {
         let names = tables.iter().map(|table| table.name.as_str());
         return Err(QueryError::new(

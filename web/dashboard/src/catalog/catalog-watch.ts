@@ -8,6 +8,7 @@ const POLL_MS = 5000;
 export class CatalogWatch {
   readonly #onChange: () => void;
   #tables: readonly CatalogTable[] | undefined;
+  #note: string | undefined;
   #error: ColonnadeError | undefined;
   #etag: string | undefined;
   #timer: ReturnType<typeof setInterval> | undefined;
@@ -24,6 +25,11 @@ export class CatalogWatch {
   /** Undefined until the list was read once. */
   get tables(): readonly CatalogTable[] | undefined {
     return this.#tables;
+  }
+
+  /** Why there are no tables, if a remote engine cannot list them. */
+  get note(): string | undefined {
+    return this.#note;
   }
 
   /** Why there is no list; undefined as soon as a list was read, even if a later reading failed. */
@@ -55,6 +61,7 @@ export class CatalogWatch {
       const response = await fetchCatalog(this.#etag);
       if (response === undefined) return;
       this.#tables = response.tables;
+      this.#note = response.note;
       this.#etag = response.etag;
       this.#error = undefined;
     } catch (thrown) {

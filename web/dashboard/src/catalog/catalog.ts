@@ -23,6 +23,13 @@ export interface CatalogTable {
   error?: string;
 }
 
+/** The list of tables. */
+export interface Catalog {
+  tables: CatalogTable[];
+  /** Why there are none, if a remote engine cannot list them. */
+  note?: string | undefined;
+}
+
 /**
  * Reads the list of tables; undefined if it still has that ETag.
  *
@@ -30,11 +37,11 @@ export interface CatalogTable {
  */
 export async function fetchCatalog(
   etag?: string,
-): Promise<{ tables: CatalogTable[]; etag: string | undefined } | undefined> {
+): Promise<(Catalog & { etag: string | undefined }) | undefined> {
   const response = await fetchJson("/v1/tables", etag);
   if (response.status === 304) return undefined;
-  const { tables } = (await response.json()) as { tables: CatalogTable[] };
-  return { tables, etag: response.headers.get("etag") ?? undefined };
+  const { tables, note } = (await response.json()) as Catalog;
+  return { tables, note, etag: response.headers.get("etag") ?? undefined };
 }
 
 /** `1 file left out`; undefined if the table has the rows of all its files. */

@@ -17,6 +17,7 @@ import { type CatalogTable, filterCatalog, leftOutText } from "./catalog.js";
 export class TablesList extends LitElement {
   static override properties: PropertyDeclarations = {
     tables: { attribute: false },
+    note: { attribute: false },
     error: { attribute: false },
     isAlert: { attribute: false },
     current: { attribute: false },
@@ -26,6 +27,8 @@ export class TablesList extends LitElement {
 
   /** Undefined while the list is being read. */
   declare tables: readonly CatalogTable[] | undefined;
+  /** Why there are no tables, if a remote engine cannot list them. */
+  declare note: string | undefined;
   declare error: ColonnadeError | undefined;
   /** Whether the error is an alert; false if the viewer shows the same error. */
   declare isAlert: boolean;
@@ -81,8 +84,12 @@ export class TablesList extends LitElement {
     if (this.tables.length === 0) {
       return html`<div class="note">
         <p><strong>No tables</strong></p>
-        <p>Start the server with one or more files:</p>
-        <code>colonnade serve data/*.parquet</code>
+        ${
+          this.note === undefined
+            ? html`<p>Start the server with one or more files:</p>
+                <code>colonnade serve data/*.parquet</code>`
+            : html`<p>${this.note}</p>`
+        }
       </div>`;
     }
     const tables = filterCatalog(this.tables, this.filter);

@@ -202,6 +202,7 @@ export class Dashboard extends LitElement implements Shell {
     return html`<nav id="tables" aria-label="Tables" class=${this.isListOpen ? "open" : ""}>
       <tables-list
         .tables=${this.tables}
+        .note=${this.#catalog.note}
         .error=${this.#catalog.error}
         .isAlert=${!this.#rows.isShown}
         .current=${subject && "table" in subject ? subject.table : undefined}

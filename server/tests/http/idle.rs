@@ -1,0 +1,164 @@
+//! What nobody reads holds nothing that others want.
+
+use std::sync::atomic::Ordering;
+use std::time::Duration;
+
+use colonnade_server::AppConfig;
+use futures::future::join_all;
+use serde_json::json;
+
+use crate::client::Response;
+use crate::scripted::{Step, numbered, scripted};
+use crate::support::*;
+
+/// Rows of a table whose bytes no connection holds.
+const NUM_ROWS: i64 = 1_000_000;
+
+/// A server for four runs and three streams at the same time.
+fn narrow() -> AppConfig {
+    AppConfig {
+        memory_bytes: 150 << 20,
+        stream_memory_bytes: 1 << 20,
+        max_streams: 3,
+        queue_timeout: PATIENCE,
+        ..config()
+    }
+}
+
+/// The begin of a response that is read no further.
+async fn begun(server: &Server, body: &serde_json::Value) -> Response {
+    let headers = [("content-type", "application/json")];
+    let body = body.to_string();
+    let mut response = server
+        .ask("POST", "/v1/query", &headers, body.as_bytes())
+        .await;
+    assert_eq!(response.status, 200);
+    response.chunk().await.unwrap().unwrap();
+    response
+}
+
+async fn assert_answers(server: &Server) {
+    let count = server.sql("select count(*) as n from t where n < 10").await;
+    assert_eq!(count.numbers(), [10]);
+    assert_eq!(
+        server
+            .get("/v1/tables/t/rows?limit=5")
+            .await
+            .numbers()
+            .len(),
+        5
+    );
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn exports_that_are_not_read_go_on_when_they_are() {
+    let (server, _) = Server::start_scripts(&narrow(), numbered(2, NUM_ROWS / 2)).await;
+    let whole = json!({ "sql": "select n, t from t", "id": id(1) });
+    assert!(server.post(&whole).await.is_complete());
+    let path = format!("/v1/query/{}/export?format=csv", id(1));
+    let file = server.get(&path).await;
+    assert!(file.is_whole);
+    let mut exports = Vec::new();
+    for _ in 0..6 {
+        let mut export = server.open(&path).await;
+        assert_eq!(export.status, 200);
+        export.chunk().await.unwrap().unwrap();
+        exports.push(export);
+    }
+    assert_answers(&server).await;
+    for export in join_all(exports.into_iter().map(read)).await {
+        assert!(export.is_whole);
+        assert!(file.body.ends_with(&export.body));
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_statement_that_is_not_read_runs_again_when_it_is() {
+    let (server, counts) = Server::start_scripts(&narrow(), numbered(1, NUM_ROWS)).await;
+    let mut unread = Vec::new();
+    // As many as may work at the same time.
+    for k in 0..2 {
+        let sql = format!("select n, t from t where n >= {k}");
+        let body = json!({ "sql": sql, "id": id(k) });
+        unread.push(begun(&server, &body).await);
+    }
+    assert_answers(&server).await;
+    // One has given way, and none that did not have to.
+    assert_eq!(counts.running.load(Ordering::SeqCst), 1);
+    for k in 2..8 {
+        let sql = format!("select n, t from t where n >= {k}");
+        let body = json!({ "sql": sql, "id": id(k) });
+        unread.push(begun(&server, &body).await);
+    }
+    assert_answers(&server).await;
+    for (k, end) in join_all(unread.into_iter().map(read))
+        .await
+        .iter()
+        .enumerate()
+    {
+        assert!(end.is_whole, "{k}: {}", end.body.len());
+        // The first bytes were read before.
+        assert!(readable(&end.body).is_empty() || end.body.ends_with(&MARKER));
+        let record = server.until_state(&id(k as u32), "done").await;
+        assert_eq!(record["rows"], json!(NUM_ROWS - k as i64), "{k}");
+    }
+    counts.until_idle().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_statement_that_was_left_gives_way() {
+    let (server, counts) = Server::start_scripts(&narrow(), numbered(1, NUM_ROWS)).await;
+    for k in 0..8 {
+        let sql = format!("select n, t from t where n >= {k}");
+        let body = json!({ "sql": sql, "id": id(k), "linger_s": 600 });
+        drop(begun(&server, &body).await);
+    }
+    assert_answers(&server).await;
+    for k in 0..8 {
+        let path = format!("/v1/query/{}/rows?offset=500000", id(k));
+        let rows = server.get(&path).await.numbers();
+        assert_eq!(rows.first(), Some(&(500_000 + i64::from(k))));
+        assert_eq!(rows.last(), Some(&(NUM_ROWS - 1)));
+    }
+    counts.until_idle().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn rows_that_would_be_others_are_kept_while_there_is_room() {
+    let (table, counts) = scripted("t", numbered(1, 300_000));
+    let (endless, _) = scripted("endless", vec![vec![Step::Forever]]);
+    let config = AppConfig {
+        spool_bytes: 64 << 20,
+        ..narrow()
+    };
+    let server = Server::start(&config, vec![table, endless]).await;
+    let mut unread = Vec::new();
+    for k in 0..4 {
+        let sql = "select n, t, random() as r from t";
+        unread.push(begun(&server, &json!({ "sql": sql, "id": id(k) })).await);
+    }
+    assert_answers(&server).await;
+    counts.until_idle().await;
+    for end in join_all(unread.into_iter().map(read)).await {
+        assert!(end.is_whole && end.body.ends_with(&MARKER));
+    }
+    // Without room, the rows are gone.
+    let mut unread = Vec::new();
+    for k in 4..8 {
+        let sql = "select n, t, random() as r from endless";
+        unread.push(begun(&server, &json!({ "sql": sql, "id": id(k) })).await);
+    }
+    assert_answers(&server).await;
+    let failed = async |k| {
+        let record = server.json(&format!("/v1/query/{}", id(k))).await;
+        record["error"]["code"] == json!("not_repeatable")
+    };
+    let deadline = std::time::Instant::now() + PATIENCE;
+    while !join_all((4..8).map(failed)).await.contains(&true) {
+        assert!(
+            std::time::Instant::now() < deadline,
+            "nothing is given back"
+        );
+        tokio::time::sleep(Duration::from_millis(50)).await;
+    }
+}
