@@ -150,11 +150,11 @@ impl Crowd {
         let path = format!("/v1/query/{id}/export?format=csv");
         let mut response = self.ask("GET", &path, "").await?;
         let mut bytes = Vec::new();
-        let mut num_pieces = 0;
+        let mut num_chunks = 0;
         while let Ok(Some(piece)) = response.chunk().await {
             bytes.extend(piece);
-            num_pieces += 1;
-            if num_pieces == 3 {
+            num_chunks += 1;
+            if num_chunks == 3 {
                 tokio::time::sleep(Duration::from_millis(random.below(2000) as u64)).await;
             }
         }
