@@ -53,6 +53,7 @@ test("a statement that runs says how long, and is cancelled where it was run", a
   await expect.poll(seconds).toBeGreaterThan(1);
   const before = await seconds();
   await expect.poll(seconds).toBeGreaterThan(before);
+  await expect(line).toContainText(/[\d.]+ MB read/);
   expect(await line.innerText()).not.toMatch(/rows|\bB\b/);
   await run.click();
   await expect(run).toHaveText("Run");

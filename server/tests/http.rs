@@ -95,6 +95,8 @@ mod plain_scans;
 #[cfg(unix)]
 #[path = "http/program.rs"]
 mod program;
+#[path = "http/progress.rs"]
+mod progress;
 #[path = "http/pruning.rs"]
 mod pruning;
 #[path = "http/query.rs"]

@@ -57,9 +57,9 @@ test.runIf(isBuilt)("the only other files are the tools that are loaded late", (
   expect(scripts.sort()).toEqual([
     "arrow.js",
     "column-panels.js",
+    "computation-record.js",
     "copy.js",
     "define.js",
-    "engine-record.js",
     "find-bar.js",
     "formats.js",
     "index.js",

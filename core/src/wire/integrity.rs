@@ -26,6 +26,9 @@ pub const XXH3: &str = "colonnade.xxh3";
 /// lower-case hexadecimal digits. Responses with different snapshots must not be joined.
 pub const SNAPSHOT: &str = "colonnade.snapshot";
 
+/// On messages of a statement: how far it has come, as the JSON of `progress` in `GET /v1/query/{id}`.
+pub const PROGRESS: &str = "colonnade.progress";
+
 const PREFIX: &[u8] = b"colonnade.";
 
 /// The maximum number of entries that are read. The server's own entries come first.

@@ -23,7 +23,7 @@ use async_trait::async_trait;
 use colonnade_core::wire::FieldDescription;
 
 pub use flight::FlightSql;
-pub use progress::{EngineProgress, EngineProgressStatus, Usage};
+pub use progress::{BytesRead, EngineProgress, EngineProgressStatus, Usage};
 pub use received::{MessageBytes, Received, ReceivedSchema, split_stream};
 pub use sources::connect;
 pub use spark::Spark;

@@ -12,6 +12,7 @@ pub struct EngineProgress(Mutex<Reports>);
 struct Reports {
     status: Option<EngineProgressStatus>,
     usage: Option<Usage>,
+    bytes_total: Option<u64>,
 }
 
 /// Tasks of a query, as `GET /v1/query/{id}` shows them.
@@ -21,6 +22,15 @@ pub struct EngineProgressStatus {
     pub tasks_done: u64,
     /// Tasks that the engine knows of; the number may grow.
     pub tasks: u64,
+}
+
+/// What a statement has read of its sources.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct BytesRead {
+    /// Bytes that were read.
+    pub bytes_read: u64,
+    /// The most that its plan will read; `None` while that is not known.
+    pub bytes_total: Option<u64>,
 }
 
 /// What a statement used, as `GET /v1/query/{id}` shows it.
@@ -54,9 +64,22 @@ impl EngineProgress {
         self.lock().status = Some(status);
     }
 
-    /// Records what the query used.
-    pub fn note_usage(&self, usage: Usage) {
-        self.lock().usage = Some(usage);
+    /// Records what the query has used so far, and the most bytes that it will read, if that is known now.
+    pub fn note_usage(&self, usage: Usage, bytes_total: Option<u64>) {
+        let mut reports = self.lock();
+        reports.usage = Some(usage);
+        reports.bytes_total = bytes_total.or(reports.bytes_total);
+    }
+
+    /// What the query has read, if that is known.
+    pub fn read(&self) -> Option<BytesRead> {
+        let reports = self.lock();
+        let bytes_read = reports.usage?.scanned_bytes;
+        let bytes_total = reports.bytes_total.map(|total| total.max(bytes_read));
+        Some(BytesRead {
+            bytes_read,
+            bytes_total,
+        })
     }
 
     /// The last report; `None` before the first.
@@ -64,7 +87,7 @@ impl EngineProgress {
         self.lock().status
     }
 
-    /// What the query used, if that is known.
+    /// What the query has used, if that is known.
     pub fn usage(&self) -> Option<Usage> {
         self.lock().usage
     }

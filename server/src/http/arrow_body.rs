@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use bytes::{BufMut, Bytes, BytesMut};
 use colonnade_core::wire::integrity::{
-    FIRST_ROW, SEQ, SNAPSHOT, TOTAL_BATCHES, TOTAL_ROWS, XXH3, front, xxh3_64,
+    FIRST_ROW, PROGRESS, SEQ, SNAPSHOT, TOTAL_BATCHES, TOTAL_ROWS, XXH3, front, xxh3_64,
 };
 use futures::Stream;
 use tokio::sync::mpsc;
@@ -201,6 +201,9 @@ impl ArrowBody {
         if self.num_messages == 0 {
             let snapshot = self.reader.head().snapshot;
             entries.push((SNAPSHOT, format!("{snapshot:016x}")));
+        }
+        if let Some(progress) = self.reader.record().progress_json() {
+            entries.push((PROGRESS, progress));
         }
         if self.has_checksums {
             entries.push((XXH3, format!("{:016x}", xxh3_64(&message.body))));

@@ -17,7 +17,7 @@ use crate::results::observer::ResultObserver;
 use crate::results::properties::ResultProperties;
 use crate::results::request_to_json::request_to_json;
 use crate::results::run::{Run, RunOwner};
-use crate::results::status::ResultStatus;
+use crate::results::status::{ResultProgress, ResultStatus};
 
 /// The error for row `row`, which is no longer kept, of a result whose query could give other rows now.
 pub(super) fn rows_gone(row: u64) -> QueryError {
@@ -363,15 +363,17 @@ impl ResultRecord {
         let until = progress.ended.unwrap_or_else(Instant::now);
         let properties = self.properties();
         let engine = self.lock_engine_progress().clone();
+        let rows_ready = progress.rows_ready.max(rows_ready.unwrap_or(0));
+        let num_rows = progress.rows.or(self.rows_by_metadata());
         ResultStatus {
             id: self.id,
             request: request_to_json(&self.request),
             state,
             order: properties.map(|properties| properties.order.name()),
             way: properties.map(ResultProperties::way),
-            rows: progress.rows.or(self.rows_by_metadata()),
+            rows: num_rows,
             first_row,
-            rows_ready: progress.rows_ready.max(rows_ready.unwrap_or(0)),
+            rows_ready,
             rows_sent: progress.rows_sent,
             batches_sent: progress.batches_sent,
             bytes_sent: progress.bytes_sent,
@@ -379,11 +381,27 @@ impl ResultRecord {
             memory_bytes,
             disk_bytes,
             left_out: properties.map_or_else(Vec::new, |properties| properties.left_out.clone()),
+            progress: ResultProgress::new(
+                rows_ready,
+                num_rows,
+                engine.as_ref().and_then(|engine| engine.read()),
+                engine.as_ref().and_then(|engine| engine.status()),
+            ),
             engine: engine.as_ref().and_then(|engine| engine.status()),
-            usage: engine.as_ref().and_then(|engine| engine.usage()),
+            usage: engine
+                .filter(|_| progress.ended.is_some())
+                .and_then(|engine| engine.usage()),
             error,
             export: self.lock_export().as_ref().map(|export| export.status()),
         }
+    }
+
+    /// What its statement has read of its sources, as JSON; `None` if that is not known.
+    pub fn progress_json(&self) -> Option<String> {
+        let read = self.lock_engine_progress().as_ref()?.read()?;
+        let rows = self.runs().iter().map(|run| run.rows_ready()).max()?;
+        let progress = ResultProgress::new(rows, self.rows_by_metadata(), Some(read), None);
+        serde_json::to_string(&progress).ok()
     }
 
     /// The order of its rows; `None` before it is planned.

@@ -1,5 +1,6 @@
 //! Parquet: footers, and reading rows by row group and page index.
 
+use std::collections::BTreeSet;
 use std::ops::Range;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
@@ -100,6 +101,11 @@ impl ParquetFile {
         footer.map_or(0, |footer| footer.memory_size() as u64)
     }
 
+    /// The bytes of the columns with these names; `None` while the footer is not kept.
+    pub(super) fn bytes_of(&self, names: &BTreeSet<&str>) -> Option<u64> {
+        Some(column_bytes(self.kept.get()?.as_ref(), names))
+    }
+
     /// The footer, possibly without a page index. Blocks if it has to be read.
     pub(super) fn plain_footer(&self) -> Result<Arc<ParquetMetaData>> {
         match self.kept.get() {
@@ -141,6 +147,20 @@ impl ParquetFile {
             _ => footer,
         })
     }
+}
+
+/// The compressed bytes of the columns with these names.
+fn column_bytes(footer: &ParquetMetaData, names: &BTreeSet<&str>) -> u64 {
+    let schema = footer.file_metadata().schema_descr();
+    let wanted: Vec<bool> = (0..schema.num_columns())
+        .map(|leaf| names.contains(schema.get_column_root(leaf).name()))
+        .collect();
+    let groups = footer.row_groups().iter();
+    let chunks = groups.flat_map(|group| group.columns().iter().zip(&wanted));
+    chunks
+        .filter(|(_, is_wanted)| **is_wanted)
+        .map(|(chunk, _)| chunk.compressed_size().max(0) as u64)
+        .sum()
 }
 
 /// The footer with columns that the library can tell apart and read.

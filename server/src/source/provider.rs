@@ -1,5 +1,6 @@
 //! Tables of the engine that read files in order.
 
+use std::collections::BTreeSet;
 use std::ops::Range;
 use std::sync::{Arc, OnceLock, Weak};
 
@@ -14,7 +15,7 @@ use datafusion::common::{Column, DFSchema, ScalarValue, Statistics, internal_err
 use datafusion::datasource::TableType;
 use datafusion::datasource::listing::PartitionedFile;
 use datafusion::datasource::physical_plan::{
-    FileGroup, FileScanConfigBuilder, FileSource, ParquetSource,
+    FileGroup, FileScanConfig, FileScanConfigBuilder, FileSource, ParquetSource,
 };
 use datafusion::datasource::source::DataSourceExec;
 use datafusion::datasource::table_schema::TableSchema;
@@ -24,10 +25,12 @@ use datafusion::execution::runtime_env::RuntimeEnv;
 use datafusion::logical_expr::utils::conjunction;
 use datafusion::logical_expr::{Expr, TableProviderFilterPushDown};
 use datafusion::object_store::ObjectStore;
+use datafusion::object_store::path::Path;
+use datafusion::physical_expr::projection::ProjectionExprs;
 use datafusion::physical_plan::ExecutionPlan;
 
 use crate::source::arrow::{ArrowFile, ArrowScan};
-use crate::source::file_object_store::FileObjectStore;
+use crate::source::file_object_store::{FileObjectStore, index_of};
 use crate::source::file_range::{FileRange, into_partitions};
 use crate::source::hive::Partitions;
 use crate::source::parquet::{ParquetFile, SnapshotReaders, int96_ranges};
@@ -240,6 +243,28 @@ impl FileTable {
         Ok(DataSourceExec::from_data_source(config))
     }
 
+    /// The bytes that a scan of this table will read at most. `None` if it is a scan of another table, or the footer of
+    /// a Parquet file has not been read yet.
+    pub(super) fn bytes_to_scan(&self, scan: &FileScanConfig) -> Option<u64> {
+        if scan.object_store_url != self.store_url {
+            return None;
+        }
+        let source = scan.file_source();
+        let fields = self.schema.table_schema().fields();
+        let columns = source.projection().map(ProjectionExprs::column_indices);
+        let columns = columns.unwrap_or_else(|| (0..fields.len()).collect());
+        let names = columns.iter().map(|column| fields[*column].name().as_str());
+        let names = names.collect();
+        let bytes = paths(scan).into_iter().map(|path| {
+            let index = index_of(path)?;
+            match &self.contents {
+                Contents::Parquet(files) => files.get(index)?.bytes_of(&names),
+                _ => Some(self.sources.get(index)?.size_bytes()),
+            }
+        });
+        bytes.sum()
+    }
+
     /// The files that remain after `filters`, which only refer to columns of folders.
     fn within(&self, state: &dyn Session, filters: &[Expr]) -> Result<Vec<usize>> {
         let all: Vec<usize> = (0..self.files.len()).collect();
@@ -365,4 +390,10 @@ impl TableProvider for FileTable {
         };
         self.scan_files(state, groups, num_rows, projection)
     }
+}
+
+/// The files of a scan, each once.
+fn paths(scan: &FileScanConfig) -> BTreeSet<&Path> {
+    let files = scan.file_groups.iter().flat_map(|group| group.iter());
+    files.map(|file| &file.object_meta.location).collect()
 }

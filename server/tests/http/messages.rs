@@ -1,6 +1,6 @@
 //! The messages of a body, which may be truncated.
 
-use colonnade_core::wire::integrity::Integrity;
+use colonnade_core::wire::integrity::{Integrity, PROGRESS};
 use datafusion::arrow::array::RecordBatch;
 use datafusion::arrow::compute::concat_batches;
 use datafusion::arrow::datatypes::SchemaRef;
@@ -14,6 +14,8 @@ pub(crate) struct Message<'a> {
     pub(crate) num_rows: u64,
     pub(crate) codec: Option<CompressionType>,
     pub(crate) is_delta: bool,
+    /// The entry `colonnade.progress`.
+    pub(crate) progress: Option<String>,
     pub(crate) body: &'a [u8],
 }
 
@@ -41,6 +43,11 @@ pub(crate) fn messages(body: &[u8]) -> Vec<Message<'_>> {
             codec: batch
                 .and_then(|batch| batch.compression())
                 .map(|c| c.codec()),
+            progress: header.custom_metadata().and_then(|entries| {
+                let mut entries = entries.iter();
+                let entry = entries.find(|entry| entry.key() == Some(PROGRESS))?;
+                entry.value().map(str::to_owned)
+            }),
             is_delta: dictionary.is_some_and(|dictionary| dictionary.isDelta()),
             body,
         });

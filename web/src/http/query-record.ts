@@ -5,13 +5,16 @@ import { errorFromProblem, errorFromResponse } from "./problem.js";
 import { queryUrl } from "./query-request.js";
 
 /** The server's record of a result; see `GET /v1/query/{id}`. */
-interface QueryRecord {
+export interface QueryRecord {
   /** The row after the last one; null until it is known. */
   rows?: number | null;
   /** The row after the last one that was produced. */
   rows_ready?: number;
   /** The kind of its order; null while it is planned. */
   order?: string | null;
+  /** How far it has come; what is not known is null. */
+  progress?: { fraction: number | null; bytes_read: number | null; bytes_total: number | null };
+  elapsed_ms?: number;
   /** Tasks of the remote engine that computes it; more may be added. */
   engine?: { tasks: number; tasks_done: number };
   error?: unknown;

@@ -1,5 +1,6 @@
 import { html, nothing } from "lit";
 import { createRef, ref } from "lit/directives/ref.js";
+import type { CellRect } from "../grid/cache.js";
 import type { CellPosition } from "../grid/keyboard.js";
 import { type CellMark, markKey } from "../grid/rows.js";
 import { formatCount } from "../model/counts.js";
@@ -16,8 +17,8 @@ export interface FindBarHost {
   /** Resolves when rendering is done. */
   whenUpdated(): Promise<boolean>;
   shown(): ShownRows | undefined;
-  /** The selected columns, by their position on the screen; empty if nothing is selected. */
-  selectedColumns(): readonly number[];
+  /** The selected cells; undefined if nothing is selected. */
+  rect(): CellRect | undefined;
   /** The cell where the search begins. */
   active(): CellPosition;
   /** Scrolls a cell into view and selects it. */
@@ -157,7 +158,9 @@ export class FindBar {
 
   readonly #onWithin = (event: Event) => {
     const box = event.currentTarget as HTMLInputElement;
-    const names = box.checked ? this.#namesOf(this.#host.selectedColumns()) : [];
+    const { columnStart = 0, columnEnd = 0 } = this.#host.rect() ?? {};
+    const length = box.checked ? columnEnd - columnStart : 0;
+    const names = this.#namesOf(Array.from({ length }, (_, index) => columnStart + index));
     this.#within = names.length === 0 ? undefined : names;
     box.checked = this.#within !== undefined;
     this.#begin();

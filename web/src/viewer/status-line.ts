@@ -1,7 +1,14 @@
 import { html, nothing } from "lit";
 import type { Table, TableProgress } from "../api/table.js";
 import { formatCount } from "../model/counts.js";
-import { facts, interruptionText, phaseWord, rowWord, type ViewerPhase } from "./status.js";
+import {
+  type Computation,
+  facts,
+  interruptionText,
+  phaseWord,
+  rowWord,
+  type ViewerPhase,
+} from "./status.js";
 
 /**
  * The status line below the rows.
@@ -13,12 +20,15 @@ export function statusLine(
   table: Table | undefined,
   progress: TableProgress | undefined,
   isArranged: boolean,
+  { words }: Computation,
 ) {
   const dot = html`<i class="dot ${phase}"></i>`;
   if (table === undefined || progress === undefined)
     return html`${dot}<span>${phaseWord(phase)}</span>`;
-  if (phase === "running")
-    return html`${dot}<span>${phaseWord(phase)}</span><span>${facts(phase, progress)}</span>`;
+  const minor = [...facts(phase, progress), ...words].map(
+    (fact) => html`<span class="minor ${phase}">${fact}</span>`,
+  );
+  if (phase === "running") return html`${dot}<span>${phaseWord(phase)}</span>${minor}`;
   const { schema, warning } = table;
   if (phase === "interrupted") {
     return html`${dot}<span class="warning">${interruptionText(progress)}</span>`;
@@ -41,5 +51,5 @@ export function statusLine(
             >no end marker</span
           >`
     }<span class="minor">${columns} ${columns === 1 ? "column" : "columns"}</span
-    >${facts(phase, progress).map((fact) => html`<span class="minor">${fact}</span>`)}`;
+    >${minor}`;
 }

@@ -13,6 +13,17 @@ export type ViewerPhase =
   | "arranging"
   | TableState;
 
+/** How far the computation of rows has come whose number is unknown. */
+export interface Computation {
+  /** From 0 to 1; undefined if that is not known. */
+  part?: number | undefined;
+  /** What is shown of it. */
+  words: readonly string[];
+}
+
+/** Nothing is known. */
+export const UNKNOWN: Computation = { words: [] };
+
 /** The phase of a viewer that shows a table. */
 export function phaseOf(
   state: TableState,

@@ -411,7 +411,7 @@ export const viewerStyles = css`
     }
   }
   @container (max-width: 560px) {
-    .minor,
+    .minor:not(.running),
     .picked > span + span {
       display: none;
     }

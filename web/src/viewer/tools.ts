@@ -46,8 +46,9 @@ export class Tools {
       whenUpdated: () => host.updateComplete,
       shown,
       onClose: () => grid.focus(),
+      rect: () => grid.selecting.rect,
     };
-    this.bar = new SelectionBar({ ...this.#common, rect: () => grid.selecting.rect });
+    this.bar = new SelectionBar(this.#common);
   }
 
   /** The selected cells; null if there are none. */
@@ -121,11 +122,6 @@ export class Tools {
     if (loaded === undefined) return;
     this.#find ??= new loaded.FindBar({
       ...this.#common,
-      selectedColumns: () => {
-        const { rect } = this.#grid.selecting;
-        const length = rect ? rect.columnEnd - rect.columnStart : 0;
-        return Array.from({ length }, (_, index) => (rect?.columnStart ?? 0) + index);
-      },
       active: () => this.#grid.active,
       goTo: (position) => this.#grid.show(position),
       mark: (marks) => this.#grid.mark(marks),

@@ -14,7 +14,7 @@ import { type ArrangedRows, Arranger } from "./arranger.js";
 import { ViewerAttributes } from "./attributes.js";
 import type { CopyOptions, ShownRows } from "./clipboard.js";
 import { ColumnsControl } from "./columns-control.js";
-import { EngineProgress } from "./engine-progress.js";
+import { followComputation } from "./computation.js";
 import type { ViewerEventMap } from "./events.js";
 import { filterBar } from "./filter-bar.js";
 import { filterBarStyles } from "./filter-bar-styles.js";
@@ -33,7 +33,15 @@ import {
   type ViewerState,
   type ViewerStateInput,
 } from "./state.js";
-import { fraction, isGone, isRunningPhase, mayGrow, phaseOf, type ViewerPhase } from "./status.js";
+import {
+  fraction,
+  isGone,
+  isRunningPhase,
+  mayGrow,
+  phaseOf,
+  UNKNOWN,
+  type ViewerPhase,
+} from "./status.js";
 import { statusLine } from "./status-line.js";
 import { viewerStyles } from "./styles.js";
 import { Summaries } from "./summaries.js";
@@ -80,7 +88,7 @@ const MAX_CELL_CHARS = 300;
  */
 export class ColonnadeViewer extends ViewerAttributes {
   static override styles = [viewerStyles, gridStyles, headerStyles, summaryStyles, filterBarStyles];
-  readonly #engine = new EngineProgress(() => this.requestUpdate());
+  #computation = UNKNOWN;
   readonly #columns: ColumnsControl = new ColumnsControl({
     grid: () => this.#grid,
     summaries: () => this.#summaries,
@@ -299,14 +307,14 @@ export class ColonnadeViewer extends ViewerAttributes {
     // An element that is only moved is connected again within the same task.
     queueMicrotask(() => {
       if (this.isConnected) return;
-      const { sort, filter, row } = this.state;
-      if (!this.#isOpenedHere) {
-        this.#stateToShow = { ...this.#stateToShow, sort, filter, row };
-        return this.#arranger.unarrange();
-      }
       const left = this.#stateToKeep;
-      this.#reset();
-      this.#left = left;
+      if (this.#isOpenedHere) {
+        this.#reset();
+        this.#left = left;
+      } else {
+        this.#arranger.unarrange();
+        this.#stateToShow = left;
+      }
     });
   }
 
@@ -374,7 +382,7 @@ export class ColonnadeViewer extends ViewerAttributes {
       })}
       ${this.#tools.renderFind()}
       <div class="stage">
-        ${isRunning ? progressBar(phase, isWorking ? this.#arranger.fraction : (fraction(progress) ?? this.#engine.part)) : nothing}
+        ${isRunning ? progressBar(phase, isWorking ? this.#arranger.fraction : (fraction(progress) ?? this.#computation.part)) : nothing}
         ${this.#grid.element}
         ${message(phase, {
           fields: this.#table?.schema.fields,
@@ -384,7 +392,7 @@ export class ColonnadeViewer extends ViewerAttributes {
         })}
       </div>
       <div class="toolbar" part="toolbar">
-        <div class="line" part="status" aria-hidden="true">${statusLine(phase, this.#table, progress, this.#view !== undefined)}</div>
+        <div class="line" part="status" aria-hidden="true">${statusLine(phase, this.#table, progress, this.#view !== undefined, this.#computation)}</div>
         <div class="unseen" role="status">${announced}</div>
         ${this.#tools.bar.render()}
         ${isRunning ? html`<button part="cancel" @click=${this.cancel}>Cancel</button>` : nothing}
@@ -493,7 +501,10 @@ export class ColonnadeViewer extends ViewerAttributes {
     this.#listening?.abort();
     this.#listening = new AbortController();
     const { signal } = this.#listening;
-    void this.#engine.follow(table, signal);
+    void followComputation(table, signal, (computation) => {
+      this.#computation = computation;
+      this.requestUpdate();
+    });
     table.addEventListener("progress", () => this.#follow(table), { signal });
     for (const type of ["progress", "complete"] as const) {
       const update = ({ detail }: CustomEvent<TableProgress>) =>
@@ -603,9 +614,9 @@ export class ColonnadeViewer extends ViewerAttributes {
   }
 }
 
-/** Whether a source is the rows themselves: others of the same columns are their next version. */
+/** Whether a source is bytes: others with the same columns are the next version of its rows. */
 function isData(source: unknown): source is Blob | ArrayBuffer | Uint8Array {
-  return source instanceof Blob || source instanceof ArrayBuffer || ArrayBuffer.isView(source);
+  return source instanceof Object && "slice" in source;
 }
 
 function namesOf(table: Table | undefined): string {

@@ -208,13 +208,14 @@ impl StatementRows {
                         return Ok(Some((message, Some(self))));
                     }
                 }
+                FromEngine::Progress(usage, total) => self.progress.note_usage(usage, total),
                 FromEngine::End(usage) => {
-                    self.progress.note_usage(usage);
+                    self.progress.note_usage(usage, None);
                     self.session.end(usage);
                     return Ok(None);
                 }
                 FromEngine::Failed(error, usage) => {
-                    self.progress.note_usage(usage);
+                    self.progress.note_usage(usage, None);
                     let error = self.session.explain(error).await;
                     self.session.end(usage);
                     return Err(error);

@@ -103,6 +103,8 @@ pub(super) enum FromEngine {
         /// Rows of a batch.
         num_rows: u64,
     },
+    /// What the statement has used so far, and the most bytes that it will read of its sources, if that is known.
+    Progress(Usage, Option<u64>),
     /// The last message was sent. `Ready` or the end of the process follows.
     End(Usage),
     /// The statement failed. `Ready` or the end of the process follows.

@@ -165,6 +165,14 @@ impl ArrowScan {
         })
     }
 
+    /// The bytes of the batches that it reads; `None` if it reads only some of their columns, whose bytes are not known.
+    pub(in crate::source) fn num_bytes(&self) -> Option<u64> {
+        let mut files = self.files.iter();
+        let is_whole = files.all(|file| file.columns.len() == file.file.schema.fields().len());
+        let ranges = self.partitions.iter().flatten();
+        is_whole.then(|| ranges.map(|range| range.num_bytes).sum())
+    }
+
     /// The number of rows of each partition.
     pub(in crate::source) fn partition_rows(&self) -> Vec<u64> {
         let num_rows = |partition: &Vec<FileRange<BatchPosition>>| {

@@ -20,6 +20,7 @@ use futures::StreamExt;
 use nix::sys::resource::{Resource, UsageWho, getrlimit, getrusage, setrlimit};
 use nix::sys::time::TimeValLike;
 use tokio::runtime::{Builder, Runtime};
+use tokio_util::task::AbortOnDropHandle;
 
 use self::connection::ServerConnection;
 use self::server_tables::ServerTables;
@@ -34,7 +35,7 @@ use crate::byte_pool::BytePool;
 use crate::error::{ErrorKind, QueryError};
 use crate::order::{HeldBytes, StitchPlan, Stitcher};
 use crate::source::catalog::Catalog;
-use crate::source::{Table, scanned_bytes};
+use crate::source::{Table, bytes_to_scan, scanned_bytes};
 
 /// Stack size of each thread of a statement. Only pages that are used take memory.
 const STACK_BYTES: usize = 16 << 20;
@@ -56,6 +57,9 @@ const PARTITION_WORKING_BYTES: u64 = 8 << 20;
 
 /// How long the threads of a statement may take to end after it.
 const SHUTDOWN_TIMEOUT: Duration = Duration::from_millis(300);
+
+/// How often a statement reports what it has read.
+const REPORT_INTERVAL: Duration = Duration::from_millis(250);
 
 const WARM_UP_BYTES: u64 = 64 << 20;
 const WARM_UP_SQL: &str = "select column1, count(*), max(column2) from (values (1, 'a'), (2, 'b')) \
@@ -192,7 +196,15 @@ impl EngineProgram {
                 let num_parallel = (expected_bytes / 2 / PARTITION_WORKING_BYTES) as usize;
                 let num_parallel = num_parallel.clamp(1, self.num_threads);
                 let ahead_bytes = expected_bytes / AHEAD_FRACTION;
-                let sending = send_rows(server, *planned, num_parallel, ahead_bytes, runtime);
+                let sending = send_rows(
+                    server,
+                    *planned,
+                    Arc::clone(&plan),
+                    *meter,
+                    num_parallel,
+                    ahead_bytes,
+                    runtime,
+                );
                 (runtime.block_on(sending), Some(plan))
             }
         };
@@ -265,8 +277,10 @@ async fn plan(
 
 /// Sends how a statement is planned, and then its rows in order.
 async fn send_rows(
-    server: &ServerConnection,
+    server: &Arc<ServerConnection>,
     planned: PlannedQuery,
+    physical: Arc<dyn ExecutionPlan>,
+    meter: UsageMeter,
     num_parallel: usize,
     ahead_bytes: u64,
     runtime: &Runtime,
@@ -293,13 +307,34 @@ async fn send_rows(
         pool: BytePool::new(u64::MAX),
     };
     let mut stitcher = Stitcher::start(planned.partitions, plan, runtime.handle());
+    let reporting = report(Arc::clone(server), physical, planned.sources, meter);
+    let _reporting = AbortOnDropHandle::new(runtime.spawn(reporting));
     while let Some(message) = stitcher.next().await {
         server.send_message(message?).await;
     }
     Ok(())
 }
 
+/// Reports what a statement has read and used, as long as that grows.
+async fn report(
+    server: Arc<ServerConnection>,
+    plan: Arc<dyn ExecutionPlan>,
+    tables: Vec<Arc<Table>>,
+    meter: UsageMeter,
+) {
+    let (mut bytes_total, mut last) = (None, None);
+    loop {
+        tokio::time::sleep(REPORT_INTERVAL).await;
+        bytes_total = bytes_total.or_else(|| bytes_to_scan(plan.as_ref(), &tables));
+        let usage = meter.usage(Some(plan.as_ref()));
+        if last.replace(usage) != Some(usage) {
+            server.send(FromEngine::Progress(usage, bytes_total));
+        }
+    }
+}
+
 /// Measures what a statement uses: what this process had used when the statement began.
+#[derive(Clone, Copy)]
 struct UsageMeter {
     cpu_ms: u64,
     scanned_bytes: u64,

@@ -1,0 +1,122 @@
+//! How far a statement has come.
+
+use std::fs::{self, File};
+use std::time::{Duration, Instant};
+
+use datafusion::parquet::file::reader::{FileReader, SerializedFileReader};
+use serde_json::{Value, json};
+
+use crate::messages::messages;
+use crate::scripted::batch;
+use crate::support::*;
+
+/// The bytes of the first column of a Parquet file.
+fn column_bytes(path: &str) -> u64 {
+    let reader = SerializedFileReader::new(File::open(path).unwrap()).unwrap();
+    let groups = reader.metadata().row_groups().iter();
+    groups
+        .map(|group| group.column(0).compressed_size() as u64)
+        .sum()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn of_the_bytes_that_a_statement_reads() {
+    let folder = tempfile::tempdir().unwrap();
+    let rows = batch(0, 300_000);
+    let parquet = write_parquet(folder.path(), "p.parquet", &rows);
+    let arrow = write_arrow(folder.path(), "a.arrow", &rows);
+    let csv = path(folder.path(), "c.csv");
+    let lines: String = (0..300_000).map(|n| format!("{n},row {n}\n")).collect();
+    fs::write(&csv, format!("n,t\n{lines}")).unwrap();
+    let size = |path| fs::metadata(path).unwrap().len();
+    // What reading adds: footers and indexes, and of text what each of four ranges reads of the next one.
+    let wanted = [
+        ("p", column_bytes(&parquet), 64 << 10),
+        ("a", size(&arrow), 256 << 10),
+        ("c", size(&csv), 2 << 20),
+    ];
+    let server = Server::of_files(&[parquet, arrow, csv]).await;
+    for (k, (table, bytes, more_bytes)) in (1..).zip(wanted) {
+        // All columns of the Arrow file, because those of some are not known.
+        let key = if table == "a" {
+            "a.n + length(a.t)"
+        } else {
+            "a.n"
+        };
+        let sql = format!(
+            "select count(*) as c from {table} a, generate_series(1, 100000000) b(v) \
+             where ({key} + b.v) % 7 = 3"
+        );
+        let body = json!({ "sql": sql, "id": id(k) }).to_string();
+        let headers = [("content-type", "application/json")];
+        let asked = server.ask("POST", "/v1/query", &headers, body.as_bytes());
+        let response = asked.await;
+        let path = format!("/v1/query/{}", id(k));
+        let deadline = Instant::now() + PATIENCE;
+        let progress = loop {
+            let record = server.json(&path).await;
+            assert_eq!(record["state"], "running");
+            let progress = record["progress"].clone();
+            if progress["bytes_read"] == progress["bytes_total"] && progress["bytes_total"].is_u64()
+            {
+                break progress;
+            }
+            assert!(Instant::now() < deadline, "{table}: {progress}");
+            tokio::time::sleep(Duration::from_millis(20)).await;
+        };
+        let total = progress["bytes_total"].as_u64().unwrap();
+        assert!(
+            (bytes..bytes + more_bytes).contains(&total),
+            "{table}: {total}, not {bytes}"
+        );
+        assert_eq!(progress["fraction"], json!(1.0), "{table}");
+        assert_eq!(progress["rows"], json!(0), "{table}");
+        drop(response);
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn of_rows_and_of_what_is_not_known() {
+    let folder = tempfile::tempdir().unwrap();
+    let parquet = write_parquet(folder.path(), "p.parquet", &batch(0, 1000));
+    let server = Server::of_files(&[parquet]).await;
+    let rows = format!("/v1/tables/p/rows?id={}", id(1));
+    assert!(server.get(&rows).await.is_complete());
+    let nothing = json!({ "sql": "select 1 as one", "id": id(2) });
+    assert!(server.post(&nothing).await.is_complete());
+    for (k, num_rows) in [(1, 1000), (2, 1)] {
+        let progress = server.json(&format!("/v1/query/{}", id(k))).await["progress"].clone();
+        assert_eq!(progress["fraction"], json!(1.0), "{progress}");
+        assert_eq!(progress["bytes_total"], Value::Null, "{progress}");
+        assert_eq!(progress["rows"], json!(num_rows), "{progress}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn in_the_messages_of_a_statement() {
+    let folder = tempfile::tempdir().unwrap();
+    let parquet = write_parquet(folder.path(), "p.parquet", &batch(0, 2_000_000));
+    let server = Server::of_files(&[parquet]).await;
+    let body = json!({ "sql": "select n, t from p where n >= 0", "id": id(1) }).to_string();
+    let headers = [("content-type", "application/json")];
+    let mut response = server
+        .ask("POST", "/v1/query", &headers, body.as_bytes())
+        .await;
+    let mut bytes = response.chunk().await.unwrap().unwrap();
+    // The statement goes on as far as it may, and reports how far that is.
+    tokio::time::sleep(Duration::from_secs(1)).await;
+    while let Some(piece) = response.chunk().await.unwrap() {
+        bytes.extend(piece);
+    }
+    let told: Vec<Value> = messages(&bytes)
+        .iter()
+        .filter_map(|message| serde_json::from_str(message.progress.as_deref()?).ok())
+        .collect();
+    let read = |progress: &Value| progress["bytes_read"].as_u64().unwrap();
+    assert!(told.is_sorted_by_key(read), "{told:?}");
+    let last = told.last().unwrap();
+    assert!(
+        read(last) > 0 && last["fraction"].as_f64().unwrap() > 0.0,
+        "{last}"
+    );
+}
