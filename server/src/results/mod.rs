@@ -247,17 +247,17 @@ impl Results {
         record: &Arc<ResultRecord>,
         options: ReadOptions,
     ) -> Result<Reader, QueryError> {
-        let joined = self.join(record, options).await?;
+        let joined = self.find_or_start_run(record, options).await?;
         Reader::open(Arc::clone(self), Arc::clone(record), joined, options).await
     }
 
-    /// Joins a run that has the first row, or starts one.
-    async fn join(
+    /// A place at a run that has the first row, which is started if there is none.
+    async fn find_or_start_run(
         self: &Arc<Self>,
         record: &Arc<ResultRecord>,
         options: ReadOptions,
     ) -> Result<Joined, QueryError> {
-        if let Some(joined) = self.join_current(record, options).await? {
+        if let Some(joined) = self.find_current_run(record, options).await? {
             return Ok(joined);
         }
         let start = async {
@@ -268,7 +268,7 @@ impl Results {
             () = record.deleted.cancelled() => return Err(cancelled()),
             start = start => start?,
         };
-        if let Some(joined) = self.join_current(record, options).await? {
+        if let Some(joined) = self.find_current_run(record, options).await? {
             return Ok(joined);
         }
         if let Some(failure) = record.failure() {
@@ -283,13 +283,13 @@ impl Results {
         self.start_run(record, options, slot).await
     }
 
-    /// Joins a run that has the first row, if there is one and the sources are unchanged.
-    async fn join_current(
+    /// A place at a run that has the first row, if there is one and the sources are unchanged.
+    async fn find_current_run(
         &self,
         record: &Arc<ResultRecord>,
         options: ReadOptions,
     ) -> Result<Option<Joined>, QueryError> {
-        let joined = self.join_any(record, options)?;
+        let joined = self.find_run(record, options)?;
         if joined
             .as_ref()
             .is_some_and(|(lease, _)| lease.run().is_running())
@@ -299,11 +299,11 @@ impl Results {
         Ok(joined)
     }
 
-    /// Joins a run that has the first row, if there is one: of this result, or of another with the same rows.
+    /// A place at a run that has the first row, if there is one: of this result, or of another with the same rows.
     ///
     /// # Errors
     /// `not_repeatable`: the row is no longer kept.
-    fn join_any(
+    fn find_run(
         &self,
         record: &Arc<ResultRecord>,
         options: ReadOptions,
@@ -313,12 +313,12 @@ impl Results {
             if may_try_again && matches!(run.spool.end(), Some(Err(_))) {
                 continue;
             }
-            if let Some(joined) = join_run(record, &run, options)? {
+            if let Some(joined) = lease_of(record, &run, options)? {
                 return Ok(Some(joined));
             }
         }
         for run in self.shared_runs.of(record, options.codec) {
-            if let Some(joined) = join_run(record, &run, options)? {
+            if let Some(joined) = lease_of(record, &run, options)? {
                 record.add_run(&run);
                 return Ok(Some(joined));
             }
@@ -361,11 +361,11 @@ impl Drop for PendingOpen<'_> {
     }
 }
 
-/// Joins a run that has the rows. `None` if it does not produce them.
+/// A place at this run, if it has the rows. `None` if it does not produce them.
 ///
 /// # Errors
 /// `not_repeatable`: it no longer has them.
-fn join_run(
+fn lease_of(
     record: &ResultRecord,
     run: &Arc<Run>,
     options: ReadOptions,
@@ -383,7 +383,7 @@ fn join_run(
     if ends_early || starts_before || is_ahead {
         return Ok(None);
     }
-    let Some(lease) = run.join(options.linger(&record.request)) else {
+    let Some(lease) = run.lease(options.linger(&record.request)) else {
         return Ok(None);
     };
     match run.spool.seek(first_row) {

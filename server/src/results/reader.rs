@@ -277,7 +277,7 @@ impl Reader {
         }
         let joining = self.joining.get_or_insert_with(|| {
             let (results, record) = (Arc::clone(results), Arc::clone(record));
-            let joining = async move { results.join(&record, options).await };
+            let joining = async move { results.find_or_start_run(&record, options).await };
             AbortOnDropHandle::new(tokio::spawn(joining))
         });
         let joined = joining.await.unwrap_or_else(|_| Err(cannot_plan()));

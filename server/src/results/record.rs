@@ -1,7 +1,7 @@
 //! The record of one result, with its runs.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 
 use colonnade_core::wire::integrity::xxh3_64;
@@ -229,13 +229,10 @@ impl ResultRecord {
         runs.push(Arc::clone(run));
         drop(runs);
         self.go_on();
-        let owner: Weak<Self> = Arc::downgrade(self);
-        run.attach(owner);
+        run.attach(self);
         if self.deleted.is_cancelled() {
             // It was deleted before it had a run to leave.
             self.release_runs();
-        } else if let Some(end) = run.spool.end() {
-            self.run_ended(run, &end);
         }
     }
 

@@ -43,7 +43,7 @@ pub struct Run {
     /// Whether it waits for the next reader. One whose rows can be read from their source again does not.
     lingers: bool,
     readers: Mutex<Readers>,
-    owners: Mutex<Vec<Weak<dyn RunOwner>>>,
+    owners: Mutex<Owners>,
     demand: Notify,
     /// The runtime of its timers.
     runtime: Handle,
@@ -74,6 +74,14 @@ struct Readers {
     gave_way: bool,
 }
 
+/// The results that have a run.
+#[derive(Debug, Default)]
+struct Owners {
+    list: Vec<Weak<dyn RunOwner>>,
+    /// How the run ended, as they were told.
+    end: Option<Result<(), QueryError>>,
+}
+
 impl Run {
     /// A run that has not started.
     pub(super) fn new(
@@ -97,7 +105,7 @@ impl Run {
     }
 
     /// Adds a reader; `None` if the run was cancelled or gave way before it completed.
-    pub(super) fn join(self: &Arc<Self>, linger: Duration) -> Option<RunLease> {
+    pub(super) fn lease(self: &Arc<Self>, linger: Duration) -> Option<RunLease> {
         let mut readers = lock(&self.readers);
         let is_cancelled = self.cancel.is_cancelled() || readers.gave_way;
         if is_cancelled && !matches!(self.spool.end(), Some(Ok(()))) {
@@ -132,7 +140,7 @@ impl Run {
         if self.spool.end().is_some() {
             return;
         }
-        if readers.linger.is_zero() || lock(&self.owners).is_empty() {
+        if readers.linger.is_zero() || lock(&self.owners).list.is_empty() {
             self.cancel.cancel();
             return;
         }
@@ -152,17 +160,25 @@ impl Run {
         });
     }
 
-    /// Adds a result that has this run.
-    pub(super) fn attach(&self, owner: Weak<dyn RunOwner>) {
-        lock(&self.owners).push(owner);
+    /// Adds a result that has this run. If the run has ended, the result is told so at once.
+    pub(super) fn attach(&self, owner: &Arc<impl RunOwner + 'static>) {
+        let weak: Weak<dyn RunOwner> = Arc::downgrade(owner) as _;
+        let mut owners = lock(&self.owners);
+        owners.list.push(weak);
+        let end = owners.end.clone();
+        drop(owners);
+        if let Some(end) = end {
+            owner.run_ended(self, &end);
+        }
     }
 
     /// Removes a result. The run is cancelled if no other has it.
     pub(super) fn detach(&self, owner: &dyn RunOwner) {
         let mut owners = lock(&self.owners);
         owners
+            .list
             .retain(|other| other.strong_count() > 0 && !std::ptr::addr_eq(other.as_ptr(), owner));
-        let is_left = owners.is_empty();
+        let is_left = owners.list.is_empty();
         drop(owners);
         if is_left {
             self.cancel_if_unused();
@@ -190,18 +206,23 @@ impl Run {
     /// It gave way, and its last reader has left.
     fn abandoned(&self) {
         self.spool.clear();
-        self.tell_end(&Err(cancelled()));
+        self.end(&Err(cancelled()));
     }
 
-    /// Tells all results that have it how it ended.
-    pub(super) fn tell_end(&self, end: &Result<(), QueryError>) {
-        let owners: Vec<_> = lock(&self.owners)
-            .iter()
-            .filter_map(Weak::upgrade)
-            .collect();
-        for owner in owners {
+    /// Ends the run: tells the results that have it, and then its readers, so that a reader that sees the end of the
+    /// rows also sees it in the record. Only the first call has an effect.
+    pub(super) fn end(&self, end: &Result<(), QueryError>) {
+        let mut owners = lock(&self.owners);
+        if owners.end.is_some() {
+            return;
+        }
+        owners.end = Some(end.clone());
+        let list: Vec<_> = owners.list.iter().filter_map(Weak::upgrade).collect();
+        drop(owners);
+        for owner in list {
             owner.run_ended(self, end);
         }
+        self.spool.finish(end.clone());
     }
 
     /// Cancels the run, unless it has a reader.

@@ -3,8 +3,8 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use futures::FutureExt;
-use futures::future::select_all;
+use futures::StreamExt;
+use futures::stream::FuturesUnordered;
 
 use crate::error::{ErrorKind, QueryError, source_changed};
 use crate::message::IpcMessage;
@@ -72,26 +72,18 @@ impl RunDriver {
             }
         };
         tracing::debug!(peak_bytes = self.stitcher.peak_bytes(), "run ended");
-        self.end(&end);
+        self.run.end(&end);
     }
 
     /// Waits until nobody has read for a while and others wait for a slot of a kind that this run holds.
     async fn wanted(&self) -> Promise {
         tokio::time::sleep(IDLE_TIME).await;
-        let wanted = self.slots.iter().map(|slots| slots.wanted().boxed());
-        select_all(wanted).await.0
-    }
-
-    /// Ends the run; only the first call has an effect.
-    fn end(&self, end: &Result<(), QueryError>) {
-        if !self.run.is_running() {
-            return;
+        let mut wanted: FuturesUnordered<_> = self.slots.iter().map(Slots::wanted).collect();
+        match wanted.next().await {
+            Some(promise) => promise,
+            // A run whose reader is a run may hold none.
+            None => std::future::pending().await,
         }
-        // Before the spool, so that a reader that sees the end of the stream also sees it in the record.
-        self.run.tell_end(end);
-        self.run.spool.finish(end.clone());
-        // A result can have come between.
-        self.run.tell_end(end);
     }
 
     async fn next(&mut self) -> Option<Result<IpcMessage, QueryError>> {
@@ -134,11 +126,13 @@ impl RunDriver {
 impl Drop for RunDriver {
     fn drop(&mut self) {
         // Has an effect only if the driver panicked or was dropped.
-        self.end(&Err(QueryError::new(
-            ErrorKind::Internal,
-            "the query stopped before its last row",
-            "run the query again",
-        )));
+        if self.run.is_running() {
+            self.run.end(&Err(QueryError::new(
+                ErrorKind::Internal,
+                "the query stopped before its last row",
+                "run the query again",
+            )));
+        }
         self.registry.note_end();
     }
 }

@@ -60,7 +60,7 @@ impl Results {
             self.registry.save(record);
         }
         let _starting = self.shared_runs.starting();
-        if let Some(joined) = self.join_any(record, options)? {
+        if let Some(joined) = self.find_run(record, options)? {
             return Ok(joined);
         }
         record.set_engine_progress(planned.progress);
@@ -100,7 +100,7 @@ impl Results {
         };
         // The run is new, so it accepts a reader and still has all its rows.
         let lease = run
-            .join(options.linger(&record.request))
+            .lease(options.linger(&record.request))
             .ok_or_else(cancelled)?;
         let position = run.spool.seek(first_row);
         let position = position.ok_or_else(|| rows_gone(first_row))?;

@@ -162,3 +162,20 @@ async fn rows_that_would_be_others_are_kept_while_there_is_room() {
         tokio::time::sleep(Duration::from_millis(50)).await;
     }
 }
+
+/// The run of a result that another one reads has no slot of its own.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_result_of_a_result_that_is_not_read_goes_on_when_it_is() {
+    let (server, counts) = Server::start_scripts(&narrow(), numbered(1, NUM_ROWS)).await;
+    drop(begun(&server, &json!({ "table": "t", "id": id(1) })).await);
+    server.until_state(&id(1), "cancelled").await;
+    let filter = json!({ "op": "ge", "column": "n", "value": 5 });
+    let body = json!({ "query": id(1), "filter": filter, "id": id(2) });
+    let unread = begun(&server, &body).await;
+    tokio::time::sleep(Duration::from_secs(3)).await;
+    let end = read(unread).await;
+    assert!(end.is_whole && end.body.ends_with(&MARKER));
+    let record = server.until_state(&id(2), "done").await;
+    assert_eq!(record["rows"], json!(NUM_ROWS - 5));
+    counts.until_idle().await;
+}
