@@ -135,6 +135,29 @@ async fn long_statements_take_turns_and_lock_out_no_short_one() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn statements_that_are_planned_for_long_lock_out_no_short_one() {
+    let _alone = alone().await;
+    let folder = tables::kept(0.01, &["lineitem"]);
+    let program = Program::start(&folder, &["--memory", "512MiB"]);
+    let terms = vec!["l_orderkey"; 2000].join(" + ");
+    let sql = format!("select sum({terms}) from lineitem");
+    let queries = [query(&sql, 0), query(&sql, 1)];
+    let planned = queries
+        .iter()
+        .map(|query| program.run(query, Reader::Whole, PATIENCE));
+    let short = async {
+        until_working(&program, 2).await;
+        let short = query("select 1 as one", 10);
+        program.run(&short, Reader::Whole, PATIENCE).await.unwrap()
+    };
+    let ended = tokio::select! {
+        ended = join_all(planned) => panic!("they are no longer planned: {ended:?}"),
+        ended = short => ended,
+    };
+    assert!(matches!(ended, Ending::Rows(_)), "{ended:?}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn statements_that_were_left_or_are_not_read_lock_out_nobody() {
     let _alone = alone().await;
     let folder = tables::kept(1.0, &["lineitem"]);

@@ -14,7 +14,6 @@ mod socket;
 
 use std::slice;
 use std::sync::Arc;
-use std::time::Duration;
 
 use async_trait::async_trait;
 use futures::StreamExt;
@@ -70,7 +69,6 @@ impl IsolatedEngine {
         let tables = tables.collect();
         let lent = LentTables::new(entries, self.engine.state());
         let mut session = Session::open(&self.pool, lent).await?;
-        let config = self.pool.config();
         let statement = StatementRequest {
             request: request.clone(),
             codec,
@@ -79,12 +77,8 @@ impl IsolatedEngine {
             expected_bytes: session.share().expected_bytes(),
             spill_bytes: session.share().spill_bytes(),
         };
-        let planning = async {
-            session.run(statement).await?;
-            session.next().await
-        };
-        let planned = tokio::time::timeout(config.planning_timeout, planning).await;
-        let frame = planned.unwrap_or_else(|_| Err(cannot_be_planned(config.planning_timeout)))?;
+        session.run(statement).await?;
+        let frame = session.next().await?;
         match frame.header {
             FromEngine::Planned(planned) => {
                 let schema =
@@ -132,17 +126,6 @@ fn cannot_be_sent(error: &QueryError) -> QueryError {
         ErrorKind::ExecutionError,
         format!("the columns cannot be sent: {}", error.message),
         "select other columns, or cast them to simpler types",
-    )
-}
-
-fn cannot_be_planned(timeout: Duration) -> QueryError {
-    QueryError::new(
-        ErrorKind::TooComplex,
-        format!(
-            "the statement cannot be planned within {} seconds",
-            timeout.as_secs()
-        ),
-        "write a smaller statement, or several",
     )
 }
 

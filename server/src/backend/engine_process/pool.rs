@@ -134,6 +134,7 @@ impl EnginePool {
             process,
             turn: Some(turn),
             turn_began: Instant::now(),
+            worked: Duration::ZERO,
             is_last,
             share,
         })
@@ -196,6 +197,8 @@ pub(super) struct EngineLease {
     /// Held while the process may work.
     turn: Option<Slot>,
     turn_began: Instant,
+    /// The time of its turns before this one.
+    worked: Duration,
     /// Whether it took the last process.
     is_last: bool,
     /// What the statement may use.
@@ -203,12 +206,13 @@ pub(super) struct EngineLease {
 }
 
 impl EngineLease {
-    /// Lets the process work, in turns with those of other statements. Never returns without an error. If the future
-    /// is dropped, the process may be stopped; the next call goes on.
+    /// Lets the process work, in turns with those of other statements, for `limit` at most in all its turns. Never
+    /// returns without an error. If the future is dropped, the process may be stopped; the next call goes on.
     ///
     /// # Errors
-    /// `busy`: the statement has had the last process for long, and others wait for one.
-    pub(super) async fn take_turns(&mut self) -> QueryError {
+    /// `busy`: the statement has had the last process for long, and others wait for one; `too_complex`: it has worked
+    /// for longer than the limit.
+    pub(super) async fn take_turns(&mut self, limit: Option<Duration>) -> QueryError {
         let EnginePool {
             processes, turns, ..
         } = &*Arc::clone(&self.share.pool);
@@ -218,14 +222,35 @@ impl EngineLease {
                 self.turn_began = Instant::now();
                 self.process.go_on();
             }
-            tokio::time::sleep_until(self.turn_began + SLICE).await;
-            let promise = tokio::select! {
-                promise = turns.wanted() => promise,
-                _promise = processes.wanted(), if self.is_last => {
-                    return too_many_take_long(processes.num_slots() - 1);
+            let beyond_limit = async {
+                match limit {
+                    Some(limit) => {
+                        let left = limit.saturating_sub(self.worked);
+                        tokio::time::sleep_until(self.turn_began + left).await;
+                        cannot_be_planned(limit)
+                    }
+                    None => std::future::pending().await,
                 }
             };
+            let slice = tokio::time::sleep_until(self.turn_began + SLICE);
+            let wanted = async {
+                slice.await;
+                tokio::select! {
+                    promise = turns.wanted() => Ok(promise),
+                    _promise = processes.wanted(), if self.is_last => {
+                        Err(too_many_take_long(processes.num_slots() - 1))
+                    }
+                }
+            };
+            let promise = tokio::select! {
+                error = beyond_limit => return error,
+                wanted = wanted => match wanted {
+                    Ok(promise) => promise,
+                    Err(busy) => return busy,
+                },
+            };
             self.process.stop();
+            self.worked += self.turn_began.elapsed();
             self.turn = None;
             drop(promise);
         }
@@ -292,6 +317,11 @@ impl Share {
         vec![self.pool.processes.clone(), self.pool.turns.clone()]
     }
 
+    /// The longest time that the planning of the statement may take.
+    pub(super) fn planning_timeout(&self) -> Duration {
+        self.pool.config.planning_timeout
+    }
+
     /// Memory that the statement may take now.
     pub(super) fn memory_bytes(&self) -> u64 {
         self.reserve().memory_bytes + *lock(&self.extra_bytes)
@@ -342,6 +372,17 @@ impl Drop for Share {
         spare.spill_bytes += self.extra_spill_bytes;
         spare.num_reserves += u64::from(self.has_reserve);
     }
+}
+
+fn cannot_be_planned(limit: Duration) -> QueryError {
+    QueryError::new(
+        ErrorKind::TooComplex,
+        format!(
+            "the statement cannot be planned within {} seconds",
+            limit.as_secs()
+        ),
+        "write a smaller statement, or several",
+    )
 }
 
 fn too_many_take_long(num_statements: usize) -> QueryError {

@@ -106,12 +106,14 @@ impl Session {
     /// runtime respond to requests.
     ///
     /// # Errors
-    /// `engine_died`, `out_of_memory`, `busy`; the error of the statement.
+    /// `engine_died`, `out_of_memory`, `busy`, `too_complex`; the error of the statement.
     pub(super) async fn next(&mut self) -> Result<Frame<FromEngine>, QueryError> {
+        let planning_timeout = self.lease.share.planning_timeout();
+        let planning_timeout = (!self.is_executed).then_some(planning_timeout);
         loop {
             let received = tokio::select! {
                 received = self.socket.receive() => received,
-                busy = self.lease.take_turns(), if self.is_executed => return Err(busy),
+                error = self.lease.take_turns(planning_timeout) => return Err(error),
             };
             let Ok(frame) = received else {
                 return Err(self.why_ended().await);
