@@ -13,6 +13,7 @@ use datafusion::parquet::data_type::{Int96, Int96Type};
 use datafusion::parquet::errors::{ParquetError, Result};
 use datafusion::parquet::file::metadata::ParquetMetaData;
 use datafusion::parquet::file::serialized_reader::SerializedPageReader;
+use serde::{Deserialize, Serialize};
 
 use crate::source::SourceFile;
 use crate::source::page_walk::Chunks;
@@ -27,6 +28,23 @@ const DAY_NANOS: i128 = 86_400_000_000_000;
 
 /// The number of values that are read at once.
 const NUM_VALUES: usize = 8192;
+
+/// The unit in which the INT96 columns of a table are read.
+#[derive(Debug, Clone, Copy, Serialize, Deserialize)]
+pub(super) enum Int96Unit {
+    Nanoseconds,
+    Microseconds,
+}
+
+impl Int96Unit {
+    /// The engine's option for it.
+    pub(super) fn option(self) -> Option<String> {
+        match self {
+            Self::Nanoseconds => None,
+            Self::Microseconds => Some("us".to_owned()),
+        }
+    }
+}
 
 /// What the INT96 columns of a file hold.
 #[derive(Debug, Clone)]
@@ -110,23 +128,17 @@ impl Int96Range {
     }
 }
 
-/// Whether the INT96 columns of files are read as microseconds. `ranges` has an item for each file.
-pub(super) fn needs_micros<'a>(ranges: impl Iterator<Item = Option<&'a Int96Range>>) -> bool {
-    let mut ranges = ranges.flatten();
-    ranges.any(|range| range.needs_micros)
-}
-
-/// The columns of files, with the unit of the INT96 columns of all. Each item is a file's columns, and its INT96 values
-/// if it has any.
+/// The columns of files, with the unit of the INT96 columns of all, and that unit. Each item is a file's columns, and its
+/// INT96 values if it has any.
 ///
 /// # Errors
 /// Neither unit holds all values.
 pub(super) fn with_unit(
     files: &[(&SchemaRef, Option<&Int96Range>)],
-) -> std::result::Result<Vec<SchemaRef>, String> {
-    let ranges = || files.iter().map(|(_, range)| *range);
-    let is_micros = needs_micros(ranges());
-    if is_micros && ranges().flatten().any(|range| range.needs_nanos) {
+) -> std::result::Result<(Vec<SchemaRef>, Int96Unit), String> {
+    let ranges = || files.iter().filter_map(|(_, range)| *range);
+    let is_micros = ranges().any(|range| range.needs_micros);
+    if is_micros && ranges().any(|range| range.needs_nanos) {
         return Err(
             "some INT96 timestamps have digits below a microsecond, and others are outside the years 1677 to 2262; write them as INT64"
                 .to_owned(),
@@ -147,5 +159,9 @@ pub(super) fn with_unit(
         }
         _ => Arc::clone(schema),
     });
-    Ok(schemas.collect())
+    let unit = match is_micros {
+        true => Int96Unit::Microseconds,
+        false => Int96Unit::Nanoseconds,
+    };
+    Ok((schemas.collect(), unit))
 }

@@ -3,7 +3,9 @@
 use serde::{Deserialize, Serialize};
 
 use crate::source::FileKind;
+use crate::source::int96::Int96Unit;
 use crate::source::lender::LentFile;
+use crate::source::parquet::ParquetFacts;
 use crate::source::text::TextFiles;
 
 /// A table of files as the borrowing process needs to know it.
@@ -19,7 +21,19 @@ pub struct LentTable {
     pub kind: FileKind,
     /// Its files, in the order of their rows.
     pub files: Vec<LentFile>,
-    /// The metadata of a schema message with the columns of text files, and how the files are read: a
-    /// borrower would have to read them as a whole to find out. `None` for files that state their columns.
-    pub(super) text: Option<(Vec<u8>, TextFiles)>,
+    /// The metadata of a schema message with the columns of the files.
+    pub(super) schema: Vec<u8>,
+    /// What else a plan needs to know about them.
+    pub(super) contents: LentContents,
+}
+
+/// What the borrowing process would have to read all files for.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub(super) enum LentContents {
+    /// What is known about each file.
+    Parquet(Vec<ParquetFacts>, Int96Unit),
+    /// The borrower reads the positions of the messages.
+    Arrow,
+    /// How text is written.
+    Text(TextFiles),
 }

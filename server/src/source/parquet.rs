@@ -19,6 +19,7 @@ use datafusion::parquet::file::metadata::{
 use datafusion::physical_plan::metrics::ExecutionPlanMetricsSet;
 use futures::FutureExt;
 use futures::future::BoxFuture;
+use serde::{Deserialize, Serialize};
 
 use crate::source::SourceFile;
 use crate::source::arrow_hints::with_usable_hints;
@@ -34,20 +35,33 @@ use crate::source::pruning::lacks_null_counts;
 #[derive(Debug)]
 pub(super) struct ParquetFile {
     file: SourceFile,
-    /// Its columns.
-    pub(super) schema: SchemaRef,
+    /// What a plan needs to know about it.
+    pub(super) facts: ParquetFacts,
+    kept: KeptFooter,
+}
+
+/// What a plan needs to know about a Parquet file, besides the columns of the table.
+#[derive(Debug, Clone, Copy, Serialize, Deserialize)]
+pub(super) struct ParquetFacts {
     /// Its rows.
     pub(super) num_rows: u64,
-    /// The values of its INT96 columns, if it has such columns.
-    pub(super) int96: Option<Int96Range>,
     /// Whether some of its columns are encrypted. The others can be read.
     pub(super) has_encrypted_columns: bool,
     /// Whether its statistics do not state all numbers of nulls.
     pub(super) lacks_null_counts: bool,
-    kept: KeptFooter,
 }
 
-impl ParquetFile {
+/// A Parquet file, with what decides the columns of its table.
+#[derive(Debug)]
+pub(super) struct OpenedParquet {
+    pub(super) file: ParquetFile,
+    /// Its columns.
+    pub(super) schema: SchemaRef,
+    /// The values of its INT96 columns, if it has such columns.
+    pub(super) int96: Option<Int96Range>,
+}
+
+impl OpenedParquet {
     /// Reads the footer.
     ///
     /// # Errors
@@ -84,15 +98,27 @@ impl ParquetFile {
         let int96 = pages
             .map_err(|_| "a page of the Parquet file is damaged".to_owned())?
             .map_err(|error| error.to_string())?;
-        Ok(Self {
-            file: file.clone(),
-            schema: quirks::with_extension_types(metadata.schema(), footer),
+        let facts = ParquetFacts {
             num_rows,
-            int96,
             has_encrypted_columns: reader.has_encrypted_columns(),
             lacks_null_counts: lacks_null_counts(footer),
-            kept: KeptFooter::default(),
+        };
+        Ok(Self {
+            file: ParquetFile::new(file, facts),
+            schema: quirks::with_extension_types(metadata.schema(), footer),
+            int96,
         })
+    }
+}
+
+impl ParquetFile {
+    /// A file of which `facts` are known.
+    pub(super) fn new(file: &SourceFile, facts: ParquetFacts) -> Self {
+        Self {
+            file: file.clone(),
+            facts,
+            kept: KeptFooter::default(),
+        }
     }
 
     /// Memory for the footer and its page index while they are kept, in bytes.
@@ -122,7 +148,7 @@ impl ParquetFile {
             readable(footer)
         }))
         .unwrap_or_else(|_| Err(ParquetError::General("the footer is damaged".to_owned())))?;
-        let footer = quirks::with_num_rows(footer, self.num_rows);
+        let footer = quirks::with_num_rows(footer, self.facts.num_rows);
         quirks::without_signed_order(footer)
     }
 
@@ -167,13 +193,6 @@ fn column_bytes(footer: &ParquetMetaData, names: &BTreeSet<&str>) -> u64 {
 fn readable(footer: ParquetMetaData) -> Result<ParquetMetaData> {
     let footer = with_usable_hints(&footer)?.unwrap_or(footer);
     Ok(quirks::with_distinct_names(&footer)?.unwrap_or(footer))
-}
-
-/// What the INT96 columns of each file hold.
-pub(super) fn int96_ranges(
-    files: &[Arc<ParquetFile>],
-) -> impl Iterator<Item = Option<&Int96Range>> + Clone {
-    files.iter().map(|file| file.int96.as_ref())
 }
 
 fn footer_error(error: &ParquetError) -> String {

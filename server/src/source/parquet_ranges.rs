@@ -34,7 +34,7 @@ pub(super) fn ranges(
     let mut ranges = Vec::new();
     let mut first_row = 0;
     for (file_index, file) in files.iter().enumerate() {
-        let end = first_row + file.num_rows;
+        let end = first_row + file.facts.num_rows;
         let is_touched = rows.start < end && rows.end > first_row;
         first_row = end;
         if !is_touched {
@@ -43,7 +43,7 @@ pub(super) fn ranges(
                     file: file_index,
                     first_row: 0,
                 },
-                rows: 0..file.num_rows,
+                rows: 0..file.facts.num_rows,
                 num_bytes: 0,
             });
             continue;
@@ -131,7 +131,7 @@ pub(super) fn select(
     selected
         .into_iter()
         .map(|(file, rows)| {
-            let after = files[file].num_rows - rows.end;
+            let after = files[file].facts.num_rows - rows.end;
             let selectors = [
                 RowSelector::skip(rows.start as usize),
                 RowSelector::select((rows.end - rows.start) as usize),

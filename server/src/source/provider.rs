@@ -33,12 +33,13 @@ use crate::source::arrow::{ArrowFile, ArrowScan};
 use crate::source::file_object_store::{FileObjectStore, index_of};
 use crate::source::file_range::{FileRange, into_partitions};
 use crate::source::hive::Partitions;
-use crate::source::parquet::{ParquetFile, SnapshotReaders, int96_ranges};
+use crate::source::int96::Int96Unit;
+use crate::source::parquet::{ParquetFile, SnapshotReaders};
 use crate::source::parquet_description::ParquetDescription;
 use crate::source::parquet_ranges;
 use crate::source::pruning::ProvenPruning;
 use crate::source::text::{TextFiles, TextSource};
-use crate::source::{FileKind, SourceFile, int96};
+use crate::source::{FileKind, SourceFile};
 
 /// A guess at the bytes of a row of a text file.
 const TYPICAL_ROW_BYTES: u64 = 64;
@@ -46,8 +47,8 @@ const TYPICAL_ROW_BYTES: u64 = 64;
 /// What is known about a table's files, apart from their location.
 #[derive(Debug, Clone)]
 pub(super) enum Contents {
-    /// Parquet footers.
-    Parquet(Arc<[Arc<ParquetFile>]>),
+    /// Parquet footers, which are read when they are needed.
+    Parquet(Arc<[Arc<ParquetFile>]>, Int96Unit),
     /// Positions of Arrow messages.
     Arrow(Vec<Arc<ArrowFile>>),
     /// How text is written.
@@ -132,6 +133,11 @@ impl FileTable {
         }
     }
 
+    /// What is known about its files.
+    pub(super) fn contents(&self) -> &Contents {
+        &self.contents
+    }
+
     /// The size of all files in bytes.
     pub fn num_bytes(&self) -> u64 {
         self.num_bytes
@@ -140,7 +146,7 @@ impl FileTable {
     /// The number of rows of all files; `None` if the files do not state it.
     pub fn num_rows(&self) -> Option<u64> {
         match &self.contents {
-            Contents::Parquet(files) => Some(files.iter().map(|file| file.num_rows).sum()),
+            Contents::Parquet(files, _) => Some(files.iter().map(|file| file.facts.num_rows).sum()),
             Contents::Arrow(files) => Some(files.iter().map(|file| file.num_rows).sum()),
             Contents::Text(_) => None,
         }
@@ -160,7 +166,7 @@ impl FileTable {
     /// A footer cannot be read any more.
     pub fn parquet_description(&self) -> Result<Option<ParquetDescription>> {
         match &self.contents {
-            Contents::Parquet(files) => Ok(Some(ParquetDescription::read(files)?)),
+            Contents::Parquet(files, _) => Ok(Some(ParquetDescription::read(files)?)),
             _ => Ok(None),
         }
     }
@@ -168,7 +174,9 @@ impl FileTable {
     /// Whether columns of the files are encrypted.
     pub fn has_encrypted_columns(&self) -> bool {
         match &self.contents {
-            Contents::Parquet(files) => files.iter().any(|file| file.has_encrypted_columns),
+            Contents::Parquet(files, _) => {
+                files.iter().any(|file| file.facts.has_encrypted_columns)
+            }
             _ => false,
         }
     }
@@ -176,7 +184,7 @@ impl FileTable {
     /// Memory that is used to find rows in the files, in bytes.
     pub fn index_bytes(&self) -> u64 {
         match &self.contents {
-            Contents::Parquet(files) => files.iter().map(|file| file.index_bytes()).sum(),
+            Contents::Parquet(files, _) => files.iter().map(|file| file.index_bytes()).sum(),
             Contents::Arrow(files) => files.iter().map(|file| file.index_bytes()).sum(),
             Contents::Text(_) => 0,
         }
@@ -195,7 +203,7 @@ impl FileTable {
         partition_bytes: u64,
     ) -> Result<Option<RowScan>> {
         match &self.contents {
-            Contents::Parquet(files) => {
+            Contents::Parquet(files, _) => {
                 let ranges = parquet_ranges::ranges(files, &rows, partition_bytes)?;
                 let partitions = into_partitions(ranges.into_iter(), rows, partition_bytes);
                 let num_rows =
@@ -258,7 +266,7 @@ impl FileTable {
         let bytes = paths(scan).into_iter().map(|path| {
             let index = index_of(path)?;
             match &self.contents {
-                Contents::Parquet(files) => files.get(index)?.bytes_of(&names),
+                Contents::Parquet(files, _) => files.get(index)?.bytes_of(&names),
                 _ => Some(self.sources.get(index)?.size_bytes()),
             }
         });
@@ -291,16 +299,15 @@ impl FileTable {
     fn source(&self) -> Result<Arc<dyn FileSource>> {
         let schema = self.schema.clone();
         Ok(match &self.contents {
-            Contents::Parquet(files) => {
+            Contents::Parquet(files, int96_unit) => {
                 let mut options = TableParquetOptions::default();
                 options.global.schema_force_view_types = false;
-                options.global.coerce_int96 =
-                    int96::needs_micros(int96_ranges(files)).then(|| "us".to_owned());
+                options.global.coerce_int96 = int96_unit.option();
                 let readers = SnapshotReaders::new(files);
                 let source = ParquetSource::new(schema)
                     .with_table_parquet_options(options)
                     .with_parquet_file_reader_factory(readers);
-                let lacks_null_counts = files.iter().any(|file| file.lacks_null_counts);
+                let lacks_null_counts = files.iter().any(|file| file.facts.lacks_null_counts);
                 Arc::new(ProvenPruning::new(Arc::new(source), lacks_null_counts))
             }
             Contents::Text(text) => Arc::new(TextSource::new(

@@ -17,9 +17,10 @@ use crate::source::arrow::ArrowFile;
 use crate::source::gather::{FoundFiles, Opened};
 use crate::source::hive::{self, Partitions};
 use crate::source::left_out::{IsRequired, LeftOut, Sieve};
+use crate::source::lent_table::LentContents;
 use crate::source::merge;
 use crate::source::parallel::in_parallel;
-use crate::source::parquet::ParquetFile;
+use crate::source::parquet::{OpenedParquet, ParquetFile};
 use crate::source::provider::Contents;
 use crate::source::stored::StoredFile;
 use crate::source::text::{OptionsFrom, SchemaFile, TextFiles};
@@ -130,14 +131,14 @@ impl Table {
             Ok::<_, String>(schema)
         };
         let (files, schema, contents) = if kind.format == FileFormat::Parquet {
-            let read = in_parallel(files.iter(), ParquetFile::open);
+            let read = in_parallel(files.iter(), OpenedParquet::open);
             let (files, read) = sieve.readable(files.into_iter().zip(read))?;
             let columns = read.iter().map(|file| (&file.schema, file.int96.as_ref()));
-            let schemas = int96::with_unit(&columns.collect::<Vec<_>>())
+            let (schemas, int96_unit) = int96::with_unit(&columns.collect::<Vec<_>>())
                 .map_err(|error| format!("{name}: {error}"))?;
             let schema = merged(&files, &schemas)?;
-            let read = read.into_iter().map(Arc::new).collect();
-            (files, schema, Contents::Parquet(read))
+            let read = read.into_iter().map(|read| Arc::new(read.file)).collect();
+            (files, schema, Contents::Parquet(read, int96_unit))
         } else {
             let read = in_parallel(files.iter(), |file| ArrowFile::open(file, kind.format));
             let (files, read) = sieve.readable(files.into_iter().zip(read))?;
@@ -207,16 +208,24 @@ impl Table {
     /// # Errors
     /// As [`Table::load`].
     pub fn of_lent(lent: LentTable, lender: &Arc<dyn FileLender>) -> Result<Self, String> {
+        let (name, kind) = (&lent.name, lent.kind);
         let files = lent.files.into_iter().enumerate();
         let files = files.map(|(index, file)| SourceFile::lent(lender, index, file));
         let files: Vec<SourceFile> = files.collect();
-        let mut table = match lent.text {
-            None => Self::load_binary(&lent.name, lent.kind, files, &mut Sieve::new(&|_| true))?,
-            Some((schema, text)) => {
-                let schema = try_schema_from_flatbuffer_bytes(&schema)
-                    .map_err(|error| format!("{}: {error}", lent.name))?;
-                let (schema, text) = (Arc::new(schema), Contents::Text(text));
-                Self::of_contents(&lent.name, lent.kind, files, schema, text)?
+        let schema = try_schema_from_flatbuffer_bytes(&lent.schema);
+        let schema = Arc::new(schema.map_err(|error| format!("{name}: {error}"))?);
+        let mut table = match lent.contents {
+            LentContents::Parquet(facts, int96_unit) => {
+                let read = files.iter().zip(facts);
+                let read = read.map(|(file, facts)| Arc::new(ParquetFile::new(file, facts)));
+                let contents = Contents::Parquet(read.collect(), int96_unit);
+                Self::of_contents(name, kind, files, schema, contents)?
+            }
+            LentContents::Text(text) => {
+                Self::of_contents(name, kind, files, schema, Contents::Text(text))?
+            }
+            LentContents::Arrow => {
+                Self::load_binary(name, kind, files, &mut Sieve::new(&|_| true))?
             }
         };
         table.version = lent.version;
@@ -228,16 +237,21 @@ impl Table {
     pub fn lend(&self) -> Option<LentTable> {
         let set = self.files.as_ref()?;
         let table = set.table.as_ref()?;
-        let schema = schema_message(table.file_schema());
         Some(LentTable {
             name: self.name.clone(),
             version: self.version.clone(),
             is_uploaded: self.is_uploaded(),
             kind: set.kind,
             files: set.files.iter().map(SourceFile::lend).collect(),
-            text: table
-                .text()
-                .map(|text| (schema.metadata.to_vec(), text.clone())),
+            schema: schema_message(table.file_schema()).metadata.to_vec(),
+            contents: match table.contents() {
+                Contents::Parquet(files, int96_unit) => LentContents::Parquet(
+                    files.iter().map(|file| file.facts).collect(),
+                    *int96_unit,
+                ),
+                Contents::Arrow(_) => LentContents::Arrow,
+                Contents::Text(text) => LentContents::Text(text.clone()),
+            },
         })
     }
 

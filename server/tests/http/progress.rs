@@ -120,3 +120,29 @@ async fn in_the_messages_of_a_statement() {
         "{last}"
     );
 }
+
+/// A process of a statement is told what the server knows of the files.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_statement_reads_only_files_that_it_needs() {
+    let folder = tempfile::tempdir().unwrap();
+    for k in 0..50 {
+        let part = folder.path().join(format!("p/k={k}"));
+        fs::create_dir_all(&part).unwrap();
+        write_parquet(&part, "f.parquet", &batch(k * 10, 10));
+    }
+    let file_bytes = fs::metadata(folder.path().join("p/k=7/f.parquet"))
+        .unwrap()
+        .len();
+    let server = Server::of_files(&[path(folder.path(), "p")]).await;
+    let statements = [
+        ("select count(*) as c from p", 0),
+        ("select sum(n) as s from p where k = 7", 2 * file_bytes),
+    ];
+    for (k, (sql, max_bytes)) in (1..).zip(statements) {
+        let query = json!({ "sql": sql, "id": id(k) });
+        assert!(server.post(&query).await.is_complete(), "{sql}");
+        let record = server.json(&format!("/v1/query/{}", id(k))).await;
+        let bytes = record["usage"]["scanned_bytes"].as_u64().unwrap();
+        assert!(bytes <= max_bytes, "{sql}: {bytes} of {max_bytes}");
+    }
+}
