@@ -19,7 +19,7 @@ pub mod stream;
 pub mod summary;
 
 pub use properties::ResultProperties;
-pub use reader::{ReadOptions, Reader, Turn};
+pub use reader::{ReadOptions, Reader, ReaderKind};
 pub use record::ResultRecord;
 pub use registry::Registry;
 pub use run::{Run, RunHead, timed_out};
@@ -155,7 +155,7 @@ impl Results {
             range: request.range,
             codec,
             linger: Some(request.linger),
-            turn: Turn::Soon,
+            reader: ReaderKind::Newcomer,
         };
         let opened = self.read(&record, options).await;
         if let Err(error) = &opened
@@ -203,7 +203,7 @@ impl Results {
             range,
             codec: None,
             linger,
-            turn: Turn::Soon,
+            reader: ReaderKind::Newcomer,
         };
         let reader = self.reopen(record.id, options).await?;
         let schema = reader.head().schema.clone();
@@ -247,7 +247,7 @@ impl Results {
         record: &Arc<ResultRecord>,
         options: ReadOptions,
     ) -> Result<Reader, QueryError> {
-        let joined = self.find_or_start_run(record, options).await?;
+        let joined = self.find_or_start_run(record, &options).await?;
         Reader::open(Arc::clone(self), Arc::clone(record), joined, options).await
     }
 
@@ -255,13 +255,13 @@ impl Results {
     async fn find_or_start_run(
         self: &Arc<Self>,
         record: &Arc<ResultRecord>,
-        options: ReadOptions,
+        options: &ReadOptions,
     ) -> Result<Joined, QueryError> {
         if let Some(joined) = self.find_current_run(record, options).await? {
             return Ok(joined);
         }
         let start = async {
-            let slot = self.run_slot(options.turn).await?;
+            let slot = self.run_slot(&options.reader).await?;
             Ok((slot, record.opening.lock().await))
         };
         let (slot, _opening) = tokio::select! {
@@ -287,7 +287,7 @@ impl Results {
     async fn find_current_run(
         &self,
         record: &Arc<ResultRecord>,
-        options: ReadOptions,
+        options: &ReadOptions,
     ) -> Result<Option<Joined>, QueryError> {
         let joined = self.find_run(record, options)?;
         if joined
@@ -306,7 +306,7 @@ impl Results {
     fn find_run(
         &self,
         record: &Arc<ResultRecord>,
-        options: ReadOptions,
+        options: &ReadOptions,
     ) -> Result<Option<Joined>, QueryError> {
         let may_try_again = record.is_repeatable() && record.failure().is_none();
         for run in record.runs() {
@@ -368,7 +368,7 @@ impl Drop for PendingOpen<'_> {
 fn lease_of(
     record: &ResultRecord,
     run: &Arc<Run>,
-    options: ReadOptions,
+    options: &ReadOptions,
 ) -> Result<Option<Joined>, QueryError> {
     let kept = run.spool.rows();
     let first_row = options.range.first_row;

@@ -16,22 +16,23 @@ use crate::order::RowRange;
 use crate::results::record::{Paused, ResultRecord, rows_gone};
 use crate::results::run::{RunHead, RunLease, cancelled};
 use crate::results::{Results, cannot_plan};
+use crate::slots::Slot;
 use crate::spool::{Fetched, Position};
 
-/// How a reader whose rows need a new run waits for the slot of that run.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Turn {
-    /// For a while.
+/// Who reads, which decides how a run that is started for it gets its slot.
+#[derive(Debug, Clone, Default)]
+pub enum ReaderKind {
+    /// A request that has no rows yet: the run waits for a slot for a while.
     #[default]
-    Soon,
-    /// As long as it takes, because it has begun.
-    Patient,
-    /// The reader is itself a run, whose slot counts for both.
-    OfReader,
+    Newcomer,
+    /// A reader that has begun: the run waits as long as it takes.
+    Begun,
+    /// A run that holds this slot. Both runs hold it together, because one would wait for the other.
+    Run(Arc<Slot>),
 }
 
 /// The rows that a reader wants, and their form.
-#[derive(Debug, Clone, Copy, Default)]
+#[derive(Debug, Clone, Default)]
 pub struct ReadOptions {
     /// The rows of the result that are still wanted.
     pub range: RowRange,
@@ -40,8 +41,8 @@ pub struct ReadOptions {
     /// How long the run waits for the next reader after this one has left; `None`: as long as the
     /// request says.
     pub linger: Option<Duration>,
-    /// How it waits for the slot of a new run.
-    pub turn: Turn,
+    /// Who reads.
+    pub reader: ReaderKind,
 }
 
 impl ReadOptions {
@@ -82,6 +83,13 @@ impl Reader {
         joined: Joined,
         options: ReadOptions,
     ) -> Result<Self, QueryError> {
+        let options = match options.reader {
+            ReaderKind::Newcomer => ReadOptions {
+                reader: ReaderKind::Begun,
+                ..options
+            },
+            _ => options,
+        };
         let mut reader = Self {
             results,
             record,
@@ -271,13 +279,11 @@ impl Reader {
 
     /// Joins a run that has the next row. A task does this, so that a cancelled call does not begin anew.
     async fn join(&mut self) -> Result<(), QueryError> {
-        let (results, record, mut options) = (&self.results, &self.record, self.options);
-        if options.turn == Turn::Soon {
-            options.turn = Turn::Patient;
-        }
+        let (results, record, options) = (&self.results, &self.record, &self.options);
         let joining = self.joining.get_or_insert_with(|| {
-            let (results, record) = (Arc::clone(results), Arc::clone(record));
-            let joining = async move { results.find_or_start_run(&record, options).await };
+            let (results, record, options) =
+                (Arc::clone(results), Arc::clone(record), options.clone());
+            let joining = async move { results.find_or_start_run(&record, &options).await };
             AbortOnDropHandle::new(tokio::spawn(joining))
         });
         let joined = joining.await.unwrap_or_else(|_| Err(cannot_plan()));

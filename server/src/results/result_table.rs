@@ -18,9 +18,8 @@ use uuid::Uuid;
 use crate::encode::decode_message;
 use crate::error::QueryError;
 use crate::message::{LiveDictionaries, MessageKind};
-use crate::order::RowRange;
 use crate::results::Results;
-use crate::results::reader::{ReadOptions, Reader, Turn, broken};
+use crate::results::reader::{ReadOptions, Reader, ReaderKind, broken};
 use crate::results::record::result_replaced;
 use crate::source::Table;
 
@@ -42,14 +41,24 @@ impl std::fmt::Debug for ResultRows {
 }
 
 impl Results {
-    /// The rows of a result as a table, whose name is the result's id.
+    /// The rows of a result as a table, whose name is the result's id, and which `reader` reads.
     ///
     /// # Errors
     /// As [`Results::reopen`].
-    pub async fn table(self: &Arc<Self>, id: Uuid) -> std::result::Result<Table, QueryError> {
+    pub async fn table(
+        self: &Arc<Self>,
+        id: Uuid,
+        reader: ReaderKind,
+    ) -> std::result::Result<Table, QueryError> {
+        // Without compression; a run for these rows ends with its last reader.
+        let options = ReadOptions {
+            range: self.registry.get(id)?.request.range,
+            codec: None,
+            linger: Some(Duration::ZERO),
+            reader,
+        };
         // Fails if the rows are no longer kept.
-        let options = all_rows(self.registry.get(id)?.request.range);
-        let reader = self.reopen(id, options).await?;
+        let reader = self.reopen(id, options.clone()).await?;
         let frame = reader.head().schema.frame();
         let schema = StreamReader::try_new(frame.as_ref(), None)
             .map_err(|error| broken(&error))?
@@ -87,16 +96,6 @@ impl PartitionStream for ResultRows {
             Arc::clone(&self.schema),
             batches,
         ))
-    }
-}
-
-/// Without compression; the run ends with its last reader.
-fn all_rows(range: RowRange) -> ReadOptions {
-    ReadOptions {
-        range,
-        codec: None,
-        linger: Some(Duration::ZERO),
-        turn: Turn::OfReader,
     }
 }
 

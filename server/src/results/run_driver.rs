@@ -24,9 +24,9 @@ pub(super) struct RunDriver {
     pub(super) registry: Arc<Registry>,
     pub(super) run: Arc<Run>,
     pub(super) stitcher: Stitcher,
-    /// Held while the run goes on. A run whose reader is another run has none.
-    pub(super) _slot: Option<Slot>,
-    /// The kinds of slots that it holds one of.
+    /// Held while the run goes on, together with the run that reads it if there is one.
+    pub(super) _slot: Arc<Slot>,
+    /// The kinds of slots that it holds one of and can give back.
     pub(super) slots: Vec<Slots>,
     /// Whether another run gives the same rows.
     pub(super) is_repeatable: bool,

@@ -11,7 +11,7 @@ use crate::backend::request::Request;
 use crate::error::{ErrorKind, QueryError, source_changed};
 use crate::order::{StitchPlan, Stitcher};
 use crate::results::properties::ResultProperties;
-use crate::results::reader::{Joined, ReadOptions, Turn};
+use crate::results::reader::{Joined, ReadOptions, ReaderKind};
 use crate::results::record::{ResultRecord, result_replaced, rows_gone};
 use crate::results::run::{Run, RunHead, cancelled, timed_out};
 use crate::results::run_driver::RunDriver;
@@ -32,12 +32,12 @@ impl Results {
     pub(super) async fn start_run(
         self: &Arc<Self>,
         record: &Arc<ResultRecord>,
-        options: ReadOptions,
-        slot: Option<Slot>,
+        options: &ReadOptions,
+        slot: Arc<Slot>,
     ) -> Result<Joined, QueryError> {
         let base_id = record.request.base()?;
         let base = base_id.map(|id| self.registry.get(id)).transpose()?;
-        let planned = self.plan(record, options).await?;
+        let planned = self.plan(record, options, Arc::clone(&slot)).await?;
         let mut properties = properties_of(&planned);
         if let Some(base) = &base {
             let known = base.properties().cloned();
@@ -87,7 +87,9 @@ impl Results {
             pool: Arc::clone(&self.pool),
         };
         let mut slots = planned.slots;
-        slots.extend(slot.is_some().then(|| self.run_slots.clone()));
+        if !matches!(options.reader, ReaderKind::Run(_)) {
+            slots.push(self.run_slots.clone());
+        }
         let driver = RunDriver {
             registry: Arc::clone(&self.registry),
             run: Arc::clone(&run),
@@ -110,15 +112,15 @@ impl Results {
         Ok((lease, position))
     }
 
-    /// The slot for a new run; `None` if it needs none.
+    /// The slot for a new run.
     ///
     /// # Errors
     /// `busy`.
-    pub(super) async fn run_slot(&self, turn: Turn) -> Result<Option<Slot>, QueryError> {
-        match turn {
-            Turn::Soon => self.run_slots.take().await.map(Some),
-            Turn::Patient => Ok(Some(self.run_slots.take_patiently().await)),
-            Turn::OfReader => Ok(None),
+    pub(super) async fn run_slot(&self, reader: &ReaderKind) -> Result<Arc<Slot>, QueryError> {
+        match reader {
+            ReaderKind::Newcomer => self.run_slots.take().await.map(Arc::new),
+            ReaderKind::Begun => Ok(Arc::new(self.run_slots.take_patiently().await)),
+            ReaderKind::Run(slot) => Ok(Arc::clone(slot)),
         }
     }
 
@@ -145,7 +147,8 @@ impl Results {
     async fn plan(
         self: &Arc<Self>,
         record: &ResultRecord,
-        options: ReadOptions,
+        options: &ReadOptions,
+        slot: Arc<Slot>,
     ) -> Result<PlannedQuery, QueryError> {
         let request = Request {
             range: options.range,
@@ -154,19 +157,20 @@ impl Results {
         let (backend, base) = match request.base()? {
             Some(id) => {
                 // Boxed, because that result may in turn read the rows of another.
-                let base = Box::pin(self.table(id)).await?;
+                let base = Box::pin(self.table(id, ReaderKind::Run(slot))).await?;
                 (Arc::clone(&self.embedded), Some(base))
             }
             None => (Arc::clone(&self.backend), None),
         };
-        let ReadOptions { codec, turn, .. } = options;
+        let codec = options.codec;
+        let is_patient = !matches!(options.reader, ReaderKind::Newcomer);
         let planning = async move {
             loop {
                 let planned = backend.plan(&request, base.clone(), codec).await;
                 let is_busy = planned
                     .as_ref()
                     .is_err_and(|error| error.kind == ErrorKind::Busy);
-                if !is_busy || turn == Turn::Soon {
+                if !is_busy || !is_patient {
                     return planned;
                 }
             }

@@ -323,3 +323,17 @@ async fn an_empty_result_is_complete() {
         0
     );
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_sort_with_a_large_limit_goes_on_on_disk() {
+    let server = Server::of_files(&[]).await;
+    let sql = "select value as n, repeat('x', 500) as wide from generate_series(1, 100000) \
+               order by value % 11, n";
+    let query = json!({ "sql": sql, "limit": 90_000, "id": id(1) });
+    assert_eq!(server.post(&query).await.rows().num_rows(), 90_000);
+    let record = server.json(&format!("/v1/query/{}", id(1))).await;
+    assert!(
+        record["usage"]["spilled_bytes"].as_u64().unwrap() > 0,
+        "{record}"
+    );
+}

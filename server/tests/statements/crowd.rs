@@ -13,7 +13,7 @@ use futures::future::join_all;
 use serde_json::{Value, json};
 use tokio::sync::watch;
 
-use crate::client::Response;
+use crate::client::{self, Response};
 use crate::process::children;
 use crate::program::{Program, alone};
 use crate::random::Random;
@@ -75,6 +75,7 @@ impl Crowd {
         let mut query = match random.below(5) {
             0 => json!({ "table": "lineitem", "columns": ["l_orderkey", "l_comment"] }),
             1 => return self.compute(&id, &mut random).await,
+            2 if random.chance(50) => return self.upload(&id, &mut random).await,
             _ => json!({ "sql": format!(
                 "select {columns} from lineitem where l_orderkey % {modulus} = {rest}"
             ) }),
@@ -138,6 +139,62 @@ impl Crowd {
         tokio::time::timeout(patience, running)
             .await
             .unwrap_or(Ok("computed"))
+    }
+
+    /// Uploads a table, counts its rows, and deletes it; or leaves in the middle of the upload.
+    async fn upload(&self, id: &str, random: &mut Random) -> Result<&'static str, String> {
+        let name = format!("upload_{}", id.replace('-', "_"));
+        let num_rows = 1 + random.below(300_000);
+        let lines: String = (0..num_rows).map(|n| format!("{n},row {n}\n")).collect();
+        let (path, body) = (format!("/v1/tables/{name}"), format!("n,t\n{lines}"));
+        if random.chance(40) {
+            let patience = Duration::from_millis(random.below(60) as u64);
+            let uploading = self.put(&path, &body);
+            if tokio::time::timeout(patience, uploading).await.is_err() {
+                // It may have been complete.
+                self.ask("DELETE", &path, "").await?;
+                return Ok("left an upload");
+            }
+        } else {
+            let response = self.put(&path, &body).await?;
+            if response.status != 201 {
+                return Err(format!("an upload ends with {}", response.status));
+            }
+        }
+        let sql = format!("select count(*) as c, sum(n) as s from {name}");
+        let query = json!({ "sql": sql, "id": id }).to_string();
+        let mut response = self.ask("POST", "/v1/query", &query).await?;
+        let mut bytes = Vec::new();
+        while let Ok(Some(piece)) = response.chunk().await {
+            bytes.extend(piece);
+        }
+        let how = if response.status == 200 && bytes.ends_with(&MARKER) {
+            let reader = StreamReader::try_new(bytes.as_slice(), None);
+            let batches = reader.map_err(|e| e.to_string())?.map(Result::unwrap);
+            let counted = sums(batches, |_| true);
+            if counted != (1, num_rows as i64) {
+                return Err(format!("{name}: {counted:?}, not {num_rows} rows"));
+            }
+            "uploaded"
+        } else {
+            self.refused(id, &response, &bytes, false).await?
+        };
+        self.ask("DELETE", &path, "").await?;
+        Ok(how)
+    }
+
+    async fn put(&self, path: &str, body: &str) -> Result<Response, String> {
+        let url = &self.program.url;
+        let response = client::ask(
+            url,
+            "PUT",
+            path,
+            &[("content-type", "text/csv")],
+            body.as_bytes(),
+        );
+        response
+            .await
+            .map_err(|error| format!("no response to an upload: {error}"))
     }
 
     async fn export(
@@ -271,7 +328,7 @@ async fn everybody_in_a_crowd_gets_rows() {
     let folder = tables::kept(0.1, &["lineitem"]);
     let file = folder.join("lineitem.parquet");
     let source = file.to_str().unwrap();
-    let program = Program::start(&folder, &[source, "--memory", "512MiB"]);
+    let program = Program::start(&folder, &[source, "--memory", "512MiB", "--writable"]);
     let keys = keys(&folder);
     let crowd = Crowd { program, keys };
     let warm = crowd.visit(Random::new(seed, 0)).await.unwrap();

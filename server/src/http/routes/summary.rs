@@ -16,7 +16,7 @@ use crate::http::AppState;
 use crate::http::extract::{Id, Parameters, bad};
 use crate::order::RowRange;
 use crate::results::summary::{Summary, summarise};
-use crate::results::{ResultRecord, timed_out};
+use crate::results::{ReaderKind, ResultRecord, timed_out};
 
 /// The summary of a column.
 pub(super) async fn of_column(
@@ -58,7 +58,7 @@ pub(super) async fn of_column(
 
 /// The rows of the result: the same for every reader.
 async fn kept_rows(app: &AppState, record: &ResultRecord) -> Result<LogicalPlan, QueryError> {
-    let table = app.results.table(record.id).await?;
+    let table = app.results.table(record.id, ReaderKind::Newcomer).await?;
     let source = provider_as_source(table.provider);
     let name = TableReference::bare(table.name);
     LogicalPlanBuilder::scan(name, source, None)

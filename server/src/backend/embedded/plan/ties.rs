@@ -22,8 +22,9 @@ use crate::backend::embedded::plan::order::order_of;
 use crate::backend::embedded::plan::sort_key::SortKeyExec;
 use crate::order::Order;
 
-/// The largest LIMIT for which a sort keeps only the first rows.
-const MAX_TOP_ROWS: u64 = 100_000;
+/// The largest LIMIT for which a sort keeps only the first rows. It keeps them in memory, and more rows may not fit; a
+/// whole sort goes on on disk.
+const MAX_TOP_ROWS: u64 = 10_000;
 
 /// A plan with its topmost sort made total.
 #[derive(Debug)]
