@@ -1,10 +1,12 @@
-//! Progress of a query in an engine outside of this process, and what it used.
+//! Progress of a query, and what it used.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use serde::{Deserialize, Serialize};
 
-/// The engine's last reports.
+use crate::source::ScanMeter;
+
+/// The engine's last reports, or what this process counts.
 #[derive(Debug, Default)]
 pub struct EngineProgress(Mutex<Reports>);
 
@@ -13,6 +15,7 @@ struct Reports {
     status: Option<EngineProgressStatus>,
     usage: Option<Usage>,
     bytes_total: Option<u64>,
+    scans: Option<ScanMeter>,
 }
 
 /// Tasks of a query, as `GET /v1/query/{id}` shows them.
@@ -59,6 +62,15 @@ impl Usage {
 }
 
 impl EngineProgress {
+    /// The progress of a plan that this process executes.
+    pub(crate) fn of_scans(scans: ScanMeter) -> Self {
+        Self(Mutex::new(Reports {
+            bytes_total: scans.bytes_total(),
+            scans: Some(scans),
+            ..Reports::default()
+        }))
+    }
+
     /// Records a report of the engine.
     pub fn note(&self, status: EngineProgressStatus) {
         self.lock().status = Some(status);
@@ -73,8 +85,15 @@ impl EngineProgress {
 
     /// What the query has read, if that is known.
     pub fn read(&self) -> Option<BytesRead> {
-        let reports = self.lock();
-        let bytes_read = reports.usage?.scanned_bytes;
+        let mut reports = self.lock();
+        let bytes_read = match (&reports.usage, &reports.scans) {
+            (Some(usage), _) => usage.scanned_bytes,
+            (None, Some(scans)) => scans.bytes_read(),
+            (None, None) => return None,
+        };
+        if reports.bytes_total.is_none() {
+            reports.bytes_total = reports.scans.as_ref().and_then(ScanMeter::bytes_total);
+        }
         let bytes_total = reports.bytes_total.map(|total| total.max(bytes_read));
         Some(BytesRead {
             bytes_read,

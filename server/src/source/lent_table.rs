@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use crate::source::FileKind;
 use crate::source::int96::Int96Unit;
 use crate::source::lender::LentFile;
-use crate::source::parquet::ParquetFacts;
+use crate::source::parquet::FooterFacts;
 use crate::source::text::TextFiles;
 
 /// A table of files as the borrowing process needs to know it.
@@ -31,7 +31,7 @@ pub struct LentTable {
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(super) enum LentContents {
     /// What is known about each file.
-    Parquet(Vec<ParquetFacts>, Int96Unit),
+    Parquet(Vec<FooterFacts>, Int96Unit),
     /// The borrower reads the positions of the messages.
     Arrow,
     /// How text is written.

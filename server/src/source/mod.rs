@@ -55,7 +55,7 @@ pub use lender::{FileLender, LentFile};
 pub use lent_table::LentTable;
 pub use parquet_description::ParquetDescription;
 pub use provider::{FileTable, RowScan};
-pub(crate) use scan_bytes::bytes_to_scan;
+pub(crate) use scan_bytes::{ScanMeter, bytes_to_scan};
 pub use source_file::SourceFile;
 pub(crate) use source_file::scanned_bytes;
 pub use table::Table;

@@ -16,7 +16,7 @@ use datafusion::parquet::errors::{ParquetError, Result};
 use datafusion::parquet::file::metadata::{
     PageIndexPolicy, ParquetMetaData, ParquetMetaDataReader,
 };
-use datafusion::physical_plan::metrics::ExecutionPlanMetricsSet;
+use datafusion::physical_plan::metrics::{Count, ExecutionPlanMetricsSet};
 use futures::FutureExt;
 use futures::future::BoxFuture;
 use serde::{Deserialize, Serialize};
@@ -36,13 +36,13 @@ use crate::source::pruning::lacks_null_counts;
 pub(super) struct ParquetFile {
     file: SourceFile,
     /// What a plan needs to know about it.
-    pub(super) facts: ParquetFacts,
+    pub(super) facts: FooterFacts,
     kept: KeptFooter,
 }
 
-/// What a plan needs to know about a Parquet file, besides the columns of the table.
+/// What a plan needs to know from the footer of a Parquet file, besides the columns of the table.
 #[derive(Debug, Clone, Copy, Serialize, Deserialize)]
-pub(super) struct ParquetFacts {
+pub(super) struct FooterFacts {
     /// Its rows.
     pub(super) num_rows: u64,
     /// Whether some of its columns are encrypted. The others can be read.
@@ -98,7 +98,7 @@ impl OpenedParquet {
         let int96 = pages
             .map_err(|_| "a page of the Parquet file is damaged".to_owned())?
             .map_err(|error| error.to_string())?;
-        let facts = ParquetFacts {
+        let facts = FooterFacts {
             num_rows,
             has_encrypted_columns: reader.has_encrypted_columns(),
             lacks_null_counts: lacks_null_counts(footer),
@@ -113,7 +113,7 @@ impl OpenedParquet {
 
 impl ParquetFile {
     /// A file of which `facts` are known.
-    pub(super) fn new(file: &SourceFile, facts: ParquetFacts) -> Self {
+    pub(super) fn new(file: &SourceFile, facts: FooterFacts) -> Self {
         Self {
             file: file.clone(),
             facts,
@@ -207,12 +207,15 @@ fn footer_error(error: &ParquetError) -> String {
 #[derive(Debug)]
 pub(super) struct SnapshotReaders {
     files: Arc<[Arc<ParquetFile>]>,
+    scan_bytes: Count,
 }
 
 impl SnapshotReaders {
-    pub(super) fn new(files: &Arc<[Arc<ParquetFile>]>) -> Arc<Self> {
+    /// Readers of `files`, which count in `scan_bytes` what they read besides footers.
+    pub(super) fn new(files: &Arc<[Arc<ParquetFile>]>, scan_bytes: &Count) -> Arc<Self> {
         Arc::new(Self {
             files: Arc::clone(files),
+            scan_bytes: scan_bytes.clone(),
         })
     }
 }
@@ -230,6 +233,7 @@ impl ParquetFileReaderFactory for SnapshotReaders {
             .and_then(|index| self.files.get(index))
             .ok_or_else(|| ParquetError::General(format!("the table has no file {location}")))?;
         Ok(Box::new(SnapshotReader {
+            data: found.file.counted(&self.scan_bytes),
             file: Arc::clone(found),
         }))
     }
@@ -237,15 +241,16 @@ impl ParquetFileReaderFactory for SnapshotReaders {
 
 struct SnapshotReader {
     file: Arc<ParquetFile>,
+    data: SourceFile,
 }
 
 impl AsyncFileReader for SnapshotReader {
     fn get_bytes(&mut self, range: Range<u64>) -> BoxFuture<'_, Result<Bytes>> {
-        async move { Ok(read_range(&self.file.file, range).await?) }.boxed()
+        async move { Ok(read_range(&self.data, range).await?) }.boxed()
     }
 
     fn get_byte_ranges(&mut self, ranges: Vec<Range<u64>>) -> BoxFuture<'_, Result<Vec<Bytes>>> {
-        async move { Ok(self.file.file.read_ranges(ranges).await?) }.boxed()
+        async move { Ok(self.data.read_ranges(ranges).await?) }.boxed()
     }
 
     fn get_metadata<'a>(

@@ -28,6 +28,7 @@ use datafusion::object_store::ObjectStore;
 use datafusion::object_store::path::Path;
 use datafusion::physical_expr::projection::ProjectionExprs;
 use datafusion::physical_plan::ExecutionPlan;
+use datafusion::physical_plan::metrics::Count;
 
 use crate::source::arrow::{ArrowFile, ArrowScan};
 use crate::source::file_object_store::{FileObjectStore, index_of};
@@ -37,7 +38,7 @@ use crate::source::int96::Int96Unit;
 use crate::source::parquet::{ParquetFile, SnapshotReaders};
 use crate::source::parquet_description::ParquetDescription;
 use crate::source::parquet_ranges;
-use crate::source::pruning::ProvenPruning;
+use crate::source::pruning::ParquetScan;
 use crate::source::text::{TextFiles, TextSource};
 use crate::source::{FileKind, SourceFile};
 
@@ -303,12 +304,17 @@ impl FileTable {
                 let mut options = TableParquetOptions::default();
                 options.global.schema_force_view_types = false;
                 options.global.coerce_int96 = int96_unit.option();
-                let readers = SnapshotReaders::new(files);
+                let scan_bytes = Count::new();
+                let readers = SnapshotReaders::new(files, &scan_bytes);
                 let source = ParquetSource::new(schema)
                     .with_table_parquet_options(options)
                     .with_parquet_file_reader_factory(readers);
                 let lacks_null_counts = files.iter().any(|file| file.facts.lacks_null_counts);
-                Arc::new(ProvenPruning::new(Arc::new(source), lacks_null_counts))
+                Arc::new(ParquetScan {
+                    inner: Arc::new(source),
+                    lacks_null_counts,
+                    scan_bytes,
+                })
             }
             Contents::Text(text) => Arc::new(TextSource::new(
                 Arc::clone(&self.sources),

@@ -18,7 +18,7 @@ use datafusion::physical_expr::expressions::{BinaryExpr, Column, Literal};
 use datafusion::physical_expr::projection::ProjectionExprs;
 use datafusion::physical_plan::DisplayFormatType;
 use datafusion::physical_plan::filter_pushdown::{FilterPushdownPropagation, PushedDown};
-use datafusion::physical_plan::metrics::ExecutionPlanMetricsSet;
+use datafusion::physical_plan::metrics::{Count, ExecutionPlanMetricsSet};
 use datafusion_datasource::morsel::Morselizer;
 
 /// Whether the statistics of a column chunk do not say how many nulls it has. The format: "Writers SHOULD always write
@@ -75,25 +75,24 @@ fn holds_floats(data_type: &DataType) -> bool {
 
 /// A source of Parquet files that is given only the filters that statistics prove. It uses filters for nothing else: they
 /// are applied to the rows above it.
-pub(super) struct ProvenPruning {
-    inner: Arc<dyn FileSource>,
-    lacks_null_counts: bool,
+pub(super) struct ParquetScan {
+    pub(super) inner: Arc<dyn FileSource>,
+    pub(super) lacks_null_counts: bool,
+    /// The bytes that it has read besides footers.
+    pub(super) scan_bytes: Count,
 }
 
-impl ProvenPruning {
-    pub(super) fn new(inner: Arc<dyn FileSource>, lacks_null_counts: bool) -> Self {
-        Self {
-            inner,
-            lacks_null_counts,
-        }
-    }
-
+impl ParquetScan {
     fn of(&self, inner: Arc<dyn FileSource>) -> Arc<dyn FileSource> {
-        Arc::new(Self::new(inner, self.lacks_null_counts))
+        Arc::new(Self {
+            inner,
+            lacks_null_counts: self.lacks_null_counts,
+            scan_bytes: self.scan_bytes.clone(),
+        })
     }
 }
 
-impl FileSource for ProvenPruning {
+impl FileSource for ParquetScan {
     fn create_file_opener(
         &self,
         store: Arc<dyn ObjectStore>,

@@ -9,6 +9,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use bytes::Bytes;
+use datafusion::physical_plan::metrics::Count;
 
 use crate::read_at::{read_exact_at, read_vec_at};
 use crate::source::disk::DiskFile;
@@ -23,10 +24,6 @@ pub(crate) fn scanned_bytes() -> u64 {
     SCANNED_BYTES.load(Ordering::Relaxed)
 }
 
-fn note_scanned(num_bytes: usize) {
-    SCANNED_BYTES.fetch_add(num_bytes as u64, Ordering::Relaxed);
-}
-
 /// A file on disk or in an object store, in the state in which it was opened.
 #[derive(Debug, Clone)]
 pub struct SourceFile {
@@ -36,6 +33,8 @@ pub struct SourceFile {
     pub identity: Identity,
     storage: Storage,
     changed: Arc<AtomicBool>,
+    /// Counts the bytes that are read, for the scan that this copy was made for.
+    scan_bytes: Option<Count>,
 }
 
 #[derive(Debug, Clone)]
@@ -97,6 +96,22 @@ impl SourceFile {
             identity,
             storage,
             changed: Arc::default(),
+            scan_bytes: None,
+        }
+    }
+
+    /// The same file, whose reads `scan_bytes` counts.
+    pub(super) fn counted(&self, scan_bytes: &Count) -> Self {
+        Self {
+            scan_bytes: Some(scan_bytes.clone()),
+            ..self.clone()
+        }
+    }
+
+    fn note_read(&self, num_bytes: usize) {
+        SCANNED_BYTES.fetch_add(num_bytes as u64, Ordering::Relaxed);
+        if let Some(scan_bytes) = &self.scan_bytes {
+            scan_bytes.add(num_bytes);
         }
     }
 
@@ -112,6 +127,7 @@ impl SourceFile {
                 Storage::Disk(DiskFile::lent(lender, index))
             },
             changed: Arc::default(),
+            scan_bytes: None,
         }
     }
 
@@ -205,7 +221,7 @@ impl SourceFile {
         if num_bytes == 0 {
             return Ok(Bytes::new());
         }
-        note_scanned(num_bytes);
+        self.note_read(num_bytes);
         match &self.storage {
             Storage::Disk(file) => {
                 let read = |file: &File| read_vec_at(file, num_bytes, range.start);
@@ -228,7 +244,7 @@ impl SourceFile {
     pub fn read_into(&self, offset: u64, bytes: &mut [u8]) -> io::Result<()> {
         match &self.storage {
             Storage::Disk(file) => {
-                note_scanned(bytes.len());
+                self.note_read(bytes.len());
                 let read = |file: &File| read_exact_at(file, bytes, offset);
                 self.checked(file.read(&self.identity, read))
             }
@@ -250,7 +266,7 @@ impl SourceFile {
             return self.read(range);
         };
         let num_bytes = checked_len(&range, self.size_bytes())?;
-        note_scanned(num_bytes);
+        self.note_read(num_bytes);
         let read = |file: &File| read_vec_at(file, num_bytes, range.start);
         Ok(self
             .checked(file.read_unconfirmed(&self.identity, read))?
@@ -265,7 +281,7 @@ impl SourceFile {
         let Storage::Disk(file) = &self.storage else {
             return self.read_into(offset, bytes);
         };
-        note_scanned(bytes.len());
+        self.note_read(bytes.len());
         let read = |file: &File| read_exact_at(file, bytes, offset);
         self.checked(file.read_unconfirmed(&self.identity, read))
     }
@@ -293,7 +309,7 @@ impl SourceFile {
         async move {
             if let Storage::ObjectStore(object) = &file.storage {
                 for range in &ranges {
-                    note_scanned(checked_len(range, file.size_bytes())?);
+                    file.note_read(checked_len(range, file.size_bytes())?);
                 }
                 let object = Arc::clone(object);
                 return file.checked(object.read_ranges(ranges, &file.identity).await);
@@ -301,7 +317,7 @@ impl SourceFile {
             let read = move || match &file.storage {
                 Storage::Lent(lender, index) => {
                     for range in &ranges {
-                        note_scanned(checked_len(range, file.size_bytes())?);
+                        file.note_read(checked_len(range, file.size_bytes())?);
                     }
                     lender.read(*index, ranges)
                 }

@@ -146,3 +146,50 @@ async fn a_statement_reads_only_files_that_it_needs() {
         assert!(bytes <= max_bytes, "{sql}: {bytes} of {max_bytes}");
     }
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn of_sorts_and_filters_of_tables() {
+    let folder = tempfile::tempdir().unwrap();
+    let rows = batch(0, 300_000);
+    let parquet = write_parquet(folder.path(), "p.parquet", &rows);
+    let arrow = write_arrow(folder.path(), "a.arrow", &rows);
+    let csv = path(folder.path(), "c.csv");
+    let lines: String = (0..300_000).map(|n| format!("{n},row {n}\n")).collect();
+    fs::write(&csv, format!("n,t\n{lines}")).unwrap();
+    let size = |path: &str| fs::metadata(path).unwrap().len();
+    let all = [
+        ("p", size(&parquet)),
+        ("a", size(&arrow)),
+        ("c", size(&csv)),
+    ];
+    let server = Server::of_files(&[parquet, arrow, csv]).await;
+    let parts = [
+        ("sort", json!(["-n"])),
+        (
+            "filter",
+            json!({ "op": "ge", "column": "n", "value": 299_999 }),
+        ),
+    ];
+    for (k, (table, file_bytes)) in (1..).step_by(2).zip(all) {
+        for (k, (part, value)) in (k..).zip(&parts) {
+            let query = json!({ "table": table, *part: value, "id": id(k) });
+            assert!(server.post(&query).await.is_complete(), "{query}");
+            let record = server.json(&format!("/v1/query/{}", id(k))).await;
+            let progress = record["progress"].clone();
+            let [read, total] = ["bytes_read", "bytes_total"].map(|key| progress[key].as_u64());
+            // Statistics exclude some row groups from a filter.
+            assert!(read.unwrap() > 0 && read <= total, "{query}: {record}");
+            assert!(*part == "filter" || read == total, "{query}: {record}");
+            // Without the footer, and what ranges of text read of the next one.
+            let expected = file_bytes * 3 / 4..file_bytes + (5 << 20);
+            assert!(
+                expected.contains(&total.unwrap()),
+                "{query}: {file_bytes}, {progress}"
+            );
+        }
+    }
+    let some = format!("/v1/tables/a/rows?sort=-n&columns=n&id={}", id(9));
+    assert!(server.get(&some).await.is_complete());
+    let record = server.json(&format!("/v1/query/{}", id(9))).await;
+    assert_eq!(record["progress"]["bytes_read"], Value::Null, "{record}");
+}

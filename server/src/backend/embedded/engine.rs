@@ -24,7 +24,6 @@ use datafusion::physical_plan::{ExecutionPlan, ExecutionPlanProperties};
 use datafusion::prelude::SessionContext;
 use serde::{Deserialize, Serialize};
 
-use crate::backend::PlannedQuery;
 use crate::backend::embedded::engine_config::EngineConfig;
 use crate::backend::embedded::partition_reader::{
     MAX_PARTITIONS, PARTITION_BYTES, encode_partitions,
@@ -37,12 +36,13 @@ use crate::backend::embedded::seek::Seek;
 use crate::backend::embedded::table_plan::{column, plan_table, used_tables};
 use crate::backend::received::bad_engine;
 use crate::backend::request::{Request, Source, TableQuery};
+use crate::backend::{EngineProgress, PlannedQuery};
 use crate::encode::{Codec, EmptyBatch, schema_message, wire_schema};
 use crate::error::from_datafusion::plan_error;
 use crate::error::{ErrorKind, QueryError, StartError};
 use crate::order::{Encoding, Order, RowRange};
-use crate::source::Table;
 use crate::source::catalog::{Catalog, Entry};
+use crate::source::{ScanMeter, Table};
 
 /// How often a request is planned if a table is loaded again meanwhile.
 const MAX_PLANS: usize = 3;
@@ -343,6 +343,8 @@ impl Engine {
         let plan = merge_unordered_partitions(resolved.plan, order);
         let is_repeatable = is_repeatable(&logical, &plan, &used).map_err(error)?;
         let encoding = encoding(&plan);
+        let scans = ScanMeter::new(&plan, &used);
+        let progress = scans.map(|scans| Arc::new(EngineProgress::of_scans(scans)));
         let partitions = encode_partitions(Arc::clone(&plan), state, &used, &encoding, None);
         let planned = PlannedQuery {
             schema: schema_message(&encoding.schema),
@@ -356,7 +358,7 @@ impl Engine {
             is_seekable: false,
             is_repeatable,
             num_rows: None,
-            progress: None,
+            progress,
             slots: Vec::new(),
         };
         Ok((planned, plan))

@@ -19,6 +19,7 @@ use datafusion::execution::{SendableRecordBatchStream, TaskContext};
 use datafusion::physical_expr::{EquivalenceProperties, PhysicalExpr};
 use datafusion::physical_plan::coop::make_cooperative;
 use datafusion::physical_plan::execution_plan::{Boundedness, EmissionType, SchedulingType};
+use datafusion::physical_plan::metrics::Count;
 use datafusion::physical_plan::stream::RecordBatchStreamAdapter;
 use datafusion::physical_plan::{
     DisplayAs, DisplayFormatType, ExecutionPlan, Partitioning, PlanProperties, StatisticsArgs,
@@ -39,6 +40,8 @@ pub(in crate::source) struct ArrowScan {
     schema: SchemaRef,
     partitions: Vec<Vec<FileRange<BatchPosition>>>,
     properties: Arc<PlanProperties>,
+    /// The bytes of the batches that it has read.
+    pub(in crate::source) scan_bytes: Count,
 }
 
 /// A file of a scan.
@@ -162,6 +165,7 @@ impl ArrowScan {
             schema,
             partitions,
             properties: Arc::new(properties),
+            scan_bytes: Count::new(),
         })
     }
 
@@ -191,11 +195,13 @@ impl ArrowScan {
         let schema = Arc::clone(&self.schema);
         let files = Arc::clone(&self.files);
         let ranges = self.partitions[partition].clone().into_iter();
+        let scan_bytes = self.scan_bytes.clone();
         futures::stream::try_unfold(
             (ranges, None::<(usize, BatchReader)>),
             move |(mut ranges, reader)| {
                 let next = ranges.next();
                 let (schema, files) = (Arc::clone(&schema), Arc::clone(&files));
+                let scan_bytes = scan_bytes.clone();
                 let next = next.map(|range| {
                     let pass = pass.as_ref();
                     let passes =
@@ -206,7 +212,7 @@ impl ArrowScan {
                     let Some((range, passes)) = next else {
                         return Ok(None);
                     };
-                    let file = range.at.file;
+                    let (file, num_bytes) = (range.at.file, range.num_bytes as usize);
                     // Reading takes no longer than handing the work to another thread and back.
                     let is_quick = passes && !files[file].file.file.is_remote();
                     let read = move || {
@@ -226,6 +232,7 @@ impl ArrowScan {
                     } else {
                         tokio::task::spawn_blocking(read).await.ok()
                     };
+                    scan_bytes.add(num_bytes);
                     let (rows, reader) = done.ok_or_else(|| {
                         ArrowError::IpcError("the values of a batch contradict each other".into())
                     })??;

@@ -20,7 +20,7 @@ use datafusion::error::{DataFusionError, Result};
 use datafusion::object_store::ObjectStore;
 use datafusion::physical_expr::PhysicalExpr;
 use datafusion::physical_expr::projection::ProjectionExprs;
-use datafusion::physical_plan::metrics::ExecutionPlanMetricsSet;
+use datafusion::physical_plan::metrics::{Count, ExecutionPlanMetricsSet};
 use futures::stream::BoxStream;
 use futures::{FutureExt, Stream, StreamExt, TryStreamExt};
 
@@ -48,6 +48,8 @@ pub(in crate::source) struct TextSource {
     projection: SplitProjection,
     batch_rows: usize,
     metrics: ExecutionPlanMetricsSet,
+    /// The bytes that it has read.
+    pub(in crate::source) scan_bytes: Count,
 }
 
 impl TextSource {
@@ -66,6 +68,7 @@ impl TextSource {
             schema,
             batch_rows: BATCH_ROWS,
             metrics: ExecutionPlanMetricsSet::new(),
+            scan_bytes: Count::new(),
         }
     }
 }
@@ -147,6 +150,7 @@ impl FileOpener for TextOpener {
         let index = index_of(&partitioned.object_meta.location);
         let file = index.and_then(|index| source.files.get(index));
         let file = file.ok_or_else(|| DataFusionError::Internal("no such file".into()))?;
+        let file = file.counted(&source.scan_bytes);
         let bytes = match &partitioned.range {
             Some(range) => range.start as u64..range.end as u64,
             None => 0..u64::MAX,
@@ -160,7 +164,7 @@ impl FileOpener for TextOpener {
             Some(positions) => FileProjection::at(positions, table, wanted)?,
         };
         let reading = Reading {
-            text: text_from(file, source.kind, &bytes)?,
+            text: text_from(&file, source.kind, &bytes)?,
             transcoder: (storing.encoding != Encoding::UTF_8)
                 .then(|| Transcoder::new(storing.encoding)),
             decoder: Decoder::new(
@@ -172,7 +176,7 @@ impl FileOpener for TextOpener {
             )?,
             missing: columns.missing,
             end: None,
-            file: file.clone(),
+            file,
             storing: storing.clone(),
             typed: source.text.typed.clone(),
         };
