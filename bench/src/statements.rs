@@ -52,6 +52,6 @@ pub(crate) fn serve_in_process(folder: &str) -> Result<()> {
     let mut out = std::io::stdout();
     writeln!(out, "listening on http://{address}")?;
     out.flush()?;
-    runtime.block_on(app.run(listener, std::future::pending()));
+    runtime.block_on(app.run(&listener, std::future::pending()));
     Ok(())
 }

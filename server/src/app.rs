@@ -19,6 +19,7 @@ use crate::data_dir::DataDir;
 use crate::error::StartError;
 use crate::http::connections::{ConnectionLimits, Connections};
 use crate::http::{AppState, GuardConfig, Sessions, router};
+use crate::machine_memory::default_memory_bytes;
 use crate::metrics::Metrics;
 use crate::results::{Results, ResultsConfig};
 use crate::slots::Slots;
@@ -242,7 +243,7 @@ impl App {
     /// which they are cancelled.
     pub async fn run(
         &self,
-        listener: TcpListener,
+        listener: &TcpListener,
         shutdown: impl Future<Output = ()> + Send + 'static,
     ) {
         let metrics = Arc::clone(&self.state.metrics);
@@ -295,15 +296,4 @@ fn isolated(config: &AppConfig, engine: &Arc<Engine>, spill_folder: PathBuf) -> 
     #[cfg(not(unix))]
     let _ = (config, spill_folder);
     Arc::clone(engine) as _
-}
-
-/// Half of the machine's memory, or 4 GiB where its size is unknown.
-pub fn default_memory_bytes() -> u64 {
-    let total = std::fs::read_to_string("/proc/meminfo")
-        .ok()
-        .and_then(|text| {
-            let line = text.lines().find(|line| line.starts_with("MemTotal:"))?;
-            line.split_whitespace().nth(1)?.parse::<u64>().ok()
-        });
-    total.map_or(4 << 30, |kib| kib * 1024 / 2)
 }

@@ -58,7 +58,7 @@ pub struct ServeArgs {
     #[arg(long, value_name = "HOST")]
     pub allow_host: Vec<String>,
 
-    /// Memory of all queries together [default: half of the machine's].
+    /// Memory of all queries together [default: half of the machine's, or of the container's limit].
     #[arg(long, value_name = "BYTES", allow_hyphen_values = true, value_parser = parse_budget_bytes)]
     pub memory: Option<u64>,
 

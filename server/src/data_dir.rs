@@ -10,6 +10,12 @@ use crate::error::StartError;
 /// Marks a folder as a server's, and is locked while a server uses it.
 const LOCK_FILE: &str = "colonnade.lock";
 
+/// A folder that every new volume of some file systems has.
+const LOST_AND_FOUND: &str = "lost+found";
+
+/// The beginning of the names of temporary folders. Each has a locked lock file, as long as its server runs.
+const TEMPORARY: &str = "colonnade-";
+
 /// How long a lock may be held after its server has ended: by a process that the server was about to start.
 const LOCK_WAIT: Duration = Duration::from_millis(500);
 
@@ -53,10 +59,8 @@ impl DataDir {
         if !folder.exists() {
             make_private(folder).map_err(|error| refuse(&reason(&error)))?;
         }
-        let is_empty = fs::read_dir(folder)
-            .map_err(|error| refuse(&reason(&error)))?
-            .next()
-            .is_none();
+        let mut files = fs::read_dir(folder).map_err(|error| refuse(&reason(&error)))?;
+        let is_empty = files.all(|file| file.is_ok_and(|file| file.file_name() == LOST_AND_FOUND));
         if !is_empty && !folder.join(LOCK_FILE).is_file() {
             return Err(refuse("holds files that are not a server's"));
         }
@@ -75,12 +79,24 @@ impl DataDir {
     }
 
     fn temporary() -> io::Result<Self> {
-        // `tempdir` creates it so that only its user may enter.
-        let folder = tempfile::Builder::new().prefix("colonnade-").tempdir()?;
-        let lock = lock(folder.path())?;
-        prepare(folder.path())?;
+        let parent = std::env::temp_dir();
+        remove_abandoned(&parent);
+        // `tempdir_in` creates it so that only its user may enter. It gets its name when it is locked.
+        let made = tempfile::Builder::new()
+            .prefix(".colonnade-")
+            .tempdir_in(&parent)?;
+        let lock = lock(made.path())?;
+        prepare(made.path())?;
+        let name = made
+            .path()
+            .file_name()
+            .unwrap_or_default()
+            .to_string_lossy();
+        let root = parent.join(name.trim_start_matches('.'));
+        fs::rename(made.path(), &root)?;
+        let _ = made.keep();
         Ok(Self {
-            root: fs::canonicalize(folder.keep())?,
+            root: fs::canonicalize(root)?,
             is_temporary: true,
             _lock: lock,
         })
@@ -146,6 +162,23 @@ fn lock(folder: &Path) -> Result<File, TryLockError> {
                 std::thread::sleep(Duration::from_millis(20));
             }
             locked => return locked.map(|()| lock),
+        }
+    }
+}
+
+/// Removes the temporary folders of servers that were killed. Those of other users stay.
+fn remove_abandoned(parent: &Path) {
+    for entry in fs::read_dir(parent).into_iter().flatten().flatten() {
+        let folder = entry.path();
+        let is_ours = entry.file_name().to_string_lossy().starts_with(TEMPORARY);
+        let is_folder = entry.file_type().is_ok_and(|kind| kind.is_dir());
+        if !is_ours || !is_folder {
+            continue;
+        }
+        let lock = File::options().write(true).open(folder.join(LOCK_FILE));
+        if lock.is_ok_and(|lock| lock.try_lock().is_ok()) {
+            tracing::info!("removing {}, which a server left", folder.display());
+            let _ = fs::remove_dir_all(&folder);
         }
     }
 }
@@ -223,6 +256,34 @@ mod tests {
         fs::write(dir.spool().join("result"), "x").unwrap();
         drop(dir);
         assert!(!root.exists());
+    }
+
+    #[test]
+    fn temporary_folders_of_killed_servers_go() {
+        let parent = tempfile::tempdir().unwrap();
+        let made = |name: &str, has_lock: bool| {
+            let folder = parent.path().join(name);
+            fs::create_dir_all(folder.join(SPOOL)).unwrap();
+            if has_lock {
+                fs::write(folder.join(LOCK_FILE), "").unwrap();
+            }
+            folder
+        };
+        let left = made("colonnade-left", true);
+        let in_use = made("colonnade-used", true);
+        let _lock = lock(&in_use).unwrap();
+        let others = [made("colonnade-other", false), made("other", true)];
+        remove_abandoned(parent.path());
+        assert!(!left.exists());
+        assert!(in_use.exists() && others.iter().all(|folder| folder.exists()));
+    }
+
+    #[test]
+    fn a_new_volume_is_a_data_folder() {
+        let volume = tempfile::tempdir().unwrap();
+        fs::create_dir(volume.path().join(LOST_AND_FOUND)).unwrap();
+        DataDir::open(Some(volume.path())).unwrap();
+        DataDir::open(Some(volume.path())).unwrap();
     }
 
     #[test]

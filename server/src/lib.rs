@@ -11,6 +11,7 @@ pub mod encode;
 pub mod error;
 pub mod http;
 pub mod log;
+pub mod machine_memory;
 pub mod message;
 pub mod metrics;
 pub mod order;

@@ -6,6 +6,7 @@ use std::net::{SocketAddr, ToSocketAddrs};
 use std::path::Path;
 use std::path::PathBuf;
 use std::process::ExitCode;
+use std::sync::Arc;
 use std::time::Duration;
 
 use clap::Parser;
@@ -14,8 +15,9 @@ use colonnade_server::args::{Cli, Command, LogFormat, ServeArgs};
 #[cfg(unix)]
 use colonnade_server::backend::engine_process;
 use colonnade_server::error::StartError;
-use colonnade_server::http::GuardConfig;
+use colonnade_server::http::{GuardConfig, answer_while_starting};
 use colonnade_server::log::JsonLines;
+use colonnade_server::machine_memory::default_memory_bytes;
 use colonnade_server::{App, AppConfig, allocator, backend, demo, source};
 use futures::FutureExt;
 use tokio::net::{TcpListener, TcpSocket};
@@ -94,9 +96,7 @@ fn engine(spill_folder: &Path, num_threads: usize) -> ExitCode {
 fn serve(args: &ServeArgs) -> Result<(), StartError> {
     let address = resolve(&args.listen)?;
     let config = AppConfig {
-        memory_bytes: args
-            .memory
-            .unwrap_or_else(colonnade_server::app::default_memory_bytes),
+        memory_bytes: args.memory.unwrap_or_else(default_memory_bytes),
         stream_memory_bytes: args.stream_memory,
         query_timeout: Some(Duration::from_secs(args.query_timeout)),
         max_streams: args.max_streams as usize,
@@ -129,6 +129,10 @@ fn serve(args: &ServeArgs) -> Result<(), StartError> {
     let address = listener.local_addr().map_err(|error| {
         StartError::Failed(format!("the listening address is not known: {error}"))
     })?;
+    let listener = Arc::new(listener);
+    let (started, starting) = tokio::sync::oneshot::channel::<()>();
+    let answering = answer_while_starting(Arc::clone(&listener), starting.map(drop));
+    let answering = runtime.spawn(answering);
     let engine = runtime.block_on(backend::connect(&args.sources))?;
     let (tables, folders) = if args.sources.is_empty() {
         (demo::open()?, None)
@@ -148,12 +152,14 @@ fn serve(args: &ServeArgs) -> Result<(), StartError> {
         Some(engine) => App::of_backend(&config, engine)?,
         None => App::try_new(&config, tables)?.following(folders),
     };
+    drop(started);
+    let _ = runtime.block_on(answering);
     // Standard output holds this line and no other.
     let mut out = std::io::stdout();
     let _ = writeln!(out, "listening on http://{address}").and_then(|()| out.flush());
     runtime.block_on(async {
         tokio::select! {
-            () = app.run(listener, stop) => {}
+            () = app.run(&listener, stop) => {}
             () = end_now => {}
         }
     });

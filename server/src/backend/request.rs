@@ -208,9 +208,7 @@ impl CommonParameters {
             Some(text) => parse_id(&text)?,
             None => Uuid::new_v4(),
         };
-        let batch_bytes = self.batch_bytes.map_or(DEFAULT_BATCH_BYTES, |bytes| {
-            bytes.clamp(*BATCH_BYTES.start(), *BATCH_BYTES.end()) as usize
-        });
+        let batch_bytes = self.batch_bytes.map(batch_bytes).transpose()?;
         Ok(Request {
             id,
             source,
@@ -218,10 +216,22 @@ impl CommonParameters {
                 first_row: self.offset.unwrap_or(0),
                 limit: self.limit,
             },
-            batch_bytes,
+            batch_bytes: batch_bytes.unwrap_or(DEFAULT_BATCH_BYTES),
             linger: linger(self.linger_s.unwrap_or(0))?,
         })
     }
+}
+
+fn batch_bytes(bytes: u64) -> Result<usize, QueryError> {
+    if !BATCH_BYTES.contains(&bytes) {
+        let (least, most) = (BATCH_BYTES.start(), BATCH_BYTES.end());
+        return Err(QueryError::new(
+            ErrorKind::BadParameter,
+            format!("batch_bytes={bytes} is out of range"),
+            format!("give {least} to {most} bytes"),
+        ));
+    }
+    Ok(bytes as usize)
 }
 
 /// `linger_s=` as a duration.

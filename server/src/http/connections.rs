@@ -78,7 +78,7 @@ impl Connections {
     }
 
     /// Accepts connections until `shutdown` is ready.
-    pub(crate) async fn accept(&self, listener: TcpListener, shutdown: impl Future<Output = ()>) {
+    pub(crate) async fn accept(&self, listener: &TcpListener, shutdown: impl Future<Output = ()>) {
         let mut shutdown = pin!(shutdown);
         loop {
             let accepted = tokio::select! {

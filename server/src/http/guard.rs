@@ -6,7 +6,7 @@ use axum::extract::{Request, State};
 use axum::http::header::{
     ACCESS_CONTROL_ALLOW_HEADERS, ACCESS_CONTROL_ALLOW_METHODS, ACCESS_CONTROL_ALLOW_ORIGIN,
     ACCESS_CONTROL_EXPOSE_HEADERS, ACCESS_CONTROL_MAX_AGE, ACCESS_CONTROL_REQUEST_METHOD,
-    AUTHORIZATION, HOST, ORIGIN, VARY, X_CONTENT_TYPE_OPTIONS,
+    AUTHORIZATION, HOST, ORIGIN, REFERRER_POLICY, VARY, X_CONTENT_TYPE_OPTIONS,
 };
 use axum::http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode};
 use axum::middleware::Next;
@@ -20,6 +20,9 @@ use crate::http::session::{Sessions, peer};
 
 /// The paths of the interface that need no token.
 const OPEN_PATHS: [&str; 2] = ["/v1/session", "/v1/openapi.json"];
+
+const CROSS_ORIGIN_RESOURCE_POLICY: HeaderName =
+    HeaderName::from_static("cross-origin-resource-policy");
 
 /// Which hosts, origins and tokens are accepted.
 #[derive(Debug, Clone, Default)]
@@ -48,6 +51,15 @@ pub(super) async fn guard(State(app): State<AppState>, request: Request, next: N
     };
     let headers = response.headers_mut();
     headers.insert(X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
+    headers.insert(REFERRER_POLICY, HeaderValue::from_static("no-referrer"));
+    headers.insert(
+        CROSS_ORIGIN_RESOURCE_POLICY,
+        HeaderValue::from_static(if is_listed {
+            "cross-origin"
+        } else {
+            "same-origin"
+        }),
+    );
     headers.append(VARY, HeaderValue::from_static("origin"));
     if is_listed && let Some(origin) = origin {
         headers.insert(ACCESS_CONTROL_ALLOW_ORIGIN, origin);
@@ -72,6 +84,13 @@ impl GuardConfig {
         sessions: &Sessions,
     ) -> Result<Verdict, QueryError> {
         let headers = request.headers();
+        if headers.get_all(HOST).iter().count() > 1 {
+            return Err(QueryError::new(
+                ErrorKind::BadParameter,
+                "the request has several Host headers",
+                "send one",
+            ));
+        }
         let authority = || Some(request.uri().authority()?.as_str());
         let host = text(headers, HOST).or_else(authority).unwrap_or_default();
         if !self.allows_host(host) {

@@ -13,6 +13,7 @@ mod problem;
 mod routes;
 mod rows_response;
 mod session;
+mod starting;
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -20,6 +21,7 @@ use std::time::Duration;
 pub use guard::GuardConfig;
 pub use routes::router;
 pub use session::Sessions;
+pub use starting::answer_while_starting;
 
 use crate::backend::Backend;
 use crate::backend::embedded::Engine;

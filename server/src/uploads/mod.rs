@@ -103,8 +103,11 @@ impl Uploads {
 
     fn load(&self) -> io::Result<Vec<Table>> {
         let mut latest: HashMap<String, Manifest> = HashMap::new();
-        let (mut known, mut superseded) = (HashSet::new(), Vec::new());
-        for manifest in Manifest::read_all(&self.folder)? {
+        let (manifests, unreadable) = Manifest::read_all(&self.folder)?;
+        // The files of an unreadable manifest stay, so that it can be mended.
+        let mut known: HashSet<_> = unreadable.into_iter().collect();
+        let mut superseded = Vec::new();
+        for manifest in manifests {
             known.insert(manifest.id);
             // An earlier run may have ended between writing a new manifest and removing the old one.
             if let Some(other) = latest.remove(&manifest.name) {

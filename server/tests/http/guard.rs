@@ -160,4 +160,19 @@ async fn addresses_and_methods_that_do_not_exist() {
             .starts_with("default-src 'self'")
     );
     assert_eq!(page.headers["x-content-type-options"], "nosniff");
+    assert_eq!(page.headers["referrer-policy"], "no-referrer");
+    assert_eq!(page.headers["cross-origin-resource-policy"], "same-origin");
+    let ready = server.get("/readyz").await;
+    assert_eq!((ready.status, ready.body.as_slice()), (200, &b"ok\n"[..]));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn two_host_headers_are_refused() {
+    let server = Server::of_files(&[]).await;
+    let hosts = [("host", "localhost"), ("host", "evil.example")];
+    for hosts in [hosts, [hosts[1], hosts[0]], [hosts[0]; 2]] {
+        let response = server.ask("GET", "/v1/tables", &hosts, b"").await;
+        assert_eq!(response.status, 400, "{hosts:?}");
+        assert_eq!(read(response).await.code(), "bad_parameter");
+    }
 }

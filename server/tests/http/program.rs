@@ -2,7 +2,7 @@
 
 use std::fs;
 use std::io::{BufRead, BufReader, Read, Write};
-use std::net::TcpStream;
+use std::net::{TcpListener, TcpStream};
 use std::path::Path;
 use std::process::{ChildStdout, Command, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
@@ -171,4 +171,44 @@ fn the_program_stops_when_asked() {
     let mut rest = String::new();
     program.out.read_to_string(&mut rest).unwrap();
     assert_eq!(rest, "", "standard output holds one line");
+}
+
+/// The status line and the headers of a response, and its body.
+fn response_to(address: &str, path: &str) -> (String, String) {
+    let mut socket = TcpStream::connect(address).unwrap();
+    let request = format!("GET {path} HTTP/1.1\r\nhost: {address}\r\n\r\n");
+    socket.write_all(request.as_bytes()).unwrap();
+    let mut response = String::new();
+    socket.read_to_string(&mut response).unwrap();
+    let (head, body) = response.split_once("\r\n\r\n").unwrap();
+    (head.to_ascii_lowercase(), body.to_owned())
+}
+
+#[test]
+fn a_server_that_opens_its_sources_says_so() {
+    let temporary = TempDir::new().unwrap();
+    // Connections to this store are accepted by the system, and get no response.
+    let silent = TcpListener::bind("127.0.0.1:0").unwrap();
+    let source = format!("http://{}/t.parquet", silent.local_addr().unwrap());
+    let free = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = free.local_addr().unwrap().to_string();
+    drop(free);
+    let mut command = Command::new(env!("CARGO_BIN_EXE_colonnade"));
+    command
+        .args(["serve", &source, "--listen", &address])
+        .env("TMPDIR", temporary.path())
+        .stdout(Stdio::null())
+        .stderr(Stdio::null());
+    let _program = Running(command.spawn().unwrap());
+    let deadline = Instant::now() + PATIENCE;
+    while TcpStream::connect(&address).is_err() {
+        assert!(Instant::now() < deadline, "it does not listen");
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    for path in ["/readyz", "/healthz", "/v1/tables", "/"] {
+        let (head, body) = response_to(&address, path);
+        assert!(head.starts_with("http/1.1 503"), "{path}: {head}");
+        assert!(head.contains("retry-after: 1"), "{path}: {head}");
+        assert!(body.contains("opening its sources"), "{path}: {body}");
+    }
 }

@@ -30,6 +30,8 @@ async fn parameters_are_refused() {
         ("limit=99999999999999999999", "bad_parameter"),
         ("offset=+1", "bad_parameter"),
         ("batch_bytes=big", "bad_parameter"),
+        ("batch_bytes=16383", "bad_parameter"),
+        ("batch_bytes=16777217", "bad_parameter"),
         ("linger_s=601", "bad_parameter"),
         ("limit=1&limit=2", "bad_parameter"),
         ("limits=1", "bad_parameter"),
@@ -117,7 +119,7 @@ async fn parameters_are_taken() {
             "sort=-%22n%22,t&offset=1&limit=2&columns=%22n%22",
             vec![998, 997],
         ),
-        ("offset=998&linger_s=60&batch_bytes=1", vec![998, 999]),
+        ("offset=998&linger_s=60&batch_bytes=16384", vec![998, 999]),
         ("filter=n%3C0", vec![]),
     ] {
         assert_eq!(

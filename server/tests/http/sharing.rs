@@ -46,7 +46,7 @@ async fn results_with_the_same_rows_share_a_run() {
         1
     );
     assert_eq!(
-        server.get(&path(6, "&batch_bytes=4096")).await.rows(),
+        server.get(&path(6, "&batch_bytes=16384")).await.rows(),
         whole
     );
     assert_eq!(counts.begun.load(Ordering::SeqCst), 3);

@@ -61,7 +61,7 @@ impl Server {
         let url = format!("http://{}", listener.local_addr().unwrap());
         let (stop, stopped) = oneshot::channel::<()>();
         let running = tokio::spawn(async move {
-            app.run(listener, async { stopped.await.unwrap_or_default() })
+            app.run(&listener, async { stopped.await.unwrap_or_default() })
                 .await;
         });
         Self {

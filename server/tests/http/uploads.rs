@@ -215,6 +215,10 @@ async fn uploads_are_there_after_a_restart() {
     let manifest = serde_json::json!({"id": old, "name": "b", "extension": "csv", "version": 1});
     fs::write(uploads.join(format!("{old}.json")), manifest.to_string()).unwrap();
     fs::write(uploads.join(format!("{old}.csv")), "n,t\n1,2\n").unwrap();
+    // A manifest that a broken disk has changed: its table is left out, and its files stay.
+    let broken = "11111111-3a5b-4c1d-9e2f-0a1b2c3d4e5f";
+    fs::write(uploads.join(format!("{broken}.json")), "{\"id\": ").unwrap();
+    fs::write(uploads.join(format!("{broken}.csv")), "n,t\n1,2\n").unwrap();
 
     let deadline = Instant::now() + PATIENCE;
     let again = loop {
@@ -239,7 +243,7 @@ async fn uploads_are_there_after_a_restart() {
     assert!(list["max_upload_bytes"].as_u64().is_some());
     let rows = again.get("/v1/tables/b/rows").await;
     assert_eq!(rows.numbers(), (5..15).collect::<Vec<_>>());
-    assert_eq!(left_over(folder.path()).len(), 4 + 1);
+    assert_eq!(left_over(folder.path()).len(), 4 + 1 + 2);
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -24,6 +24,7 @@ fn routes() -> Vec<(&'static str, MethodRouter<AppState>)> {
     vec![
         ("/", get(assets::asset)),
         ("/healthz", get(|| async { "ok\n" })),
+        ("/readyz", get(|| async { "ok\n" })),
         ("/metrics", get(metrics::metrics)),
         ("/v1/openapi.json", get(openapi::description)),
         ("/v1/session", post(session::begin).delete(session::end)),

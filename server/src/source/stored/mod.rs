@@ -45,26 +45,33 @@ impl Manifest {
         Ok(Arc::new(options))
     }
 
-    /// Reads all manifests of a folder. Returns an error if one cannot be read.
-    pub(crate) fn read_all(folder: &Path) -> io::Result<Vec<Self>> {
-        let mut manifests = Vec::new();
+    /// The manifests of a folder, and the ids of those that cannot be read.
+    ///
+    /// # Errors
+    /// The folder cannot be read.
+    pub(crate) fn read_all(folder: &Path) -> io::Result<(Vec<Self>, Vec<Uuid>)> {
+        let (mut manifests, mut unreadable) = (Vec::new(), Vec::new());
         for entry in fs::read_dir(folder)? {
             let path = entry?.path();
-            if !may_be_manifest(&path) {
+            let Some(id) = id_of(&path).filter(|_| may_be_manifest(&path)) else {
                 continue;
-            }
-            let manifest: Option<Self> = serde_json::from_slice(&fs::read(&path)?).ok();
-            match manifest.filter(|manifest| id_of(&path) == Some(manifest.id)) {
-                Some(manifest) => manifests.push(manifest),
-                None => {
-                    return Err(io::Error::other(format!(
-                        "{} is not the manifest of an upload",
-                        path.file_name().unwrap_or_default().to_string_lossy()
-                    )));
+            };
+            let read = fs::read(&path).and_then(|json| Ok(serde_json::from_slice::<Self>(&json)?));
+            match read {
+                Ok(manifest) if manifest.id == id => manifests.push(manifest),
+                other => {
+                    let why = other
+                        .err()
+                        .map_or("its id is wrong".to_owned(), |e| e.to_string());
+                    tracing::warn!(
+                        "an upload is left out: {} cannot be read: {why}",
+                        path.display()
+                    );
+                    unreadable.push(id);
                 }
             }
         }
-        Ok(manifests)
+        Ok((manifests, unreadable))
     }
 }
 
