@@ -20,8 +20,8 @@ const requestHeaders = new Set(
 const responseHeaders = new Set(
   `accept-ranges access-control-allow-headers access-control-allow-methods access-control-allow-origin
   access-control-expose-headers access-control-max-age cache-control connection content-encoding content-length
-  content-security-policy content-type date transfer-encoding vary x-accel-buffering
-  x-content-type-options`.split(/\s+/),
+  content-security-policy content-type cross-origin-resource-policy date referrer-policy transfer-encoding vary
+  x-accel-buffering x-content-type-options`.split(/\s+/),
 );
 
 /** The description, with what of it the exchanges have shown. */

@@ -1,6 +1,6 @@
 //! The folder that the server writes to: results, spilled sorts, uploaded tables.
 
-use std::fs::{self, File, TryLockError};
+use std::fs::{self, File, Metadata, TryLockError};
 use std::io;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
@@ -80,21 +80,18 @@ impl DataDir {
 
     fn temporary() -> io::Result<Self> {
         let parent = std::env::temp_dir();
-        remove_abandoned(&parent);
         // `tempdir_in` creates it so that only its user may enter. It gets its name when it is locked.
         let made = tempfile::Builder::new()
             .prefix(".colonnade-")
             .tempdir_in(&parent)?;
+        remove_abandoned(&parent, &fs::metadata(made.path())?);
         let lock = lock(made.path())?;
         prepare(made.path())?;
-        let name = made
-            .path()
-            .file_name()
-            .unwrap_or_default()
-            .to_string_lossy();
-        let root = parent.join(name.trim_start_matches('.'));
-        fs::rename(made.path(), &root)?;
-        let _ = made.keep();
+        let hidden = made.keep();
+        let name = hidden.file_name().unwrap_or_default().to_string_lossy();
+        let named = parent.join(name.trim_start_matches('.'));
+        // Windows renames no folder with an open file.
+        let root = fs::rename(&hidden, &named).map_or(hidden, |()| named);
         Ok(Self {
             root: fs::canonicalize(root)?,
             is_temporary: true,
@@ -166,13 +163,15 @@ fn lock(folder: &Path) -> Result<File, TryLockError> {
     }
 }
 
-/// Removes the temporary folders of servers that were killed. Those of other users stay.
-fn remove_abandoned(parent: &Path) {
+/// Removes the temporary folders of servers that were killed, if they belong to the user to whom `own` belongs.
+fn remove_abandoned(parent: &Path, own: &Metadata) {
     for entry in fs::read_dir(parent).into_iter().flatten().flatten() {
         let folder = entry.path();
-        let is_ours = entry.file_name().to_string_lossy().starts_with(TEMPORARY);
-        let is_folder = entry.file_type().is_ok_and(|kind| kind.is_dir());
-        if !is_ours || !is_folder {
+        let is_named = entry.file_name().to_string_lossy().starts_with(TEMPORARY);
+        let is_ours = entry
+            .metadata()
+            .is_ok_and(|found| found.is_dir() && is_of_same_user(&found, own));
+        if !is_named || !is_ours {
             continue;
         }
         let lock = File::options().write(true).open(folder.join(LOCK_FILE));
@@ -181,6 +180,18 @@ fn remove_abandoned(parent: &Path) {
             let _ = fs::remove_dir_all(&folder);
         }
     }
+}
+
+#[cfg(unix)]
+fn is_of_same_user(one: &Metadata, other: &Metadata) -> bool {
+    use std::os::unix::fs::MetadataExt;
+    one.uid() == other.uid()
+}
+
+/// Each user has a folder for temporary files.
+#[cfg(not(unix))]
+fn is_of_same_user(_: &Metadata, _: &Metadata) -> bool {
+    true
 }
 
 fn prepare(root: &Path) -> io::Result<()> {
@@ -273,7 +284,7 @@ mod tests {
         let in_use = made("colonnade-used", true);
         let _lock = lock(&in_use).unwrap();
         let others = [made("colonnade-other", false), made("other", true)];
-        remove_abandoned(parent.path());
+        remove_abandoned(parent.path(), &fs::metadata(parent.path()).unwrap());
         assert!(!left.exists());
         assert!(in_use.exists() && others.iter().all(|folder| folder.exists()));
     }

@@ -19,7 +19,7 @@ const LIMITS: ConnectionLimits = ConnectionLimits {
 };
 
 /// How long a response may take that is under way when the server has started.
-const GRACE: Duration = Duration::from_secs(1);
+const GRACE: Duration = Duration::from_millis(250);
 
 /// Answers every request with `busy` until `started` is ready.
 pub async fn answer_while_starting(listener: Arc<TcpListener>, started: impl Future<Output = ()>) {
