@@ -1,10 +1,14 @@
 //! Progress of a query, and what it used.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
 
 use serde::{Deserialize, Serialize};
 
 use crate::source::ScanMeter;
+
+/// How often a plan is asked how many bytes it will read: that takes time if it has many files.
+const ASK_INTERVAL: Duration = Duration::from_millis(250);
 
 /// The engine's last reports, or what this process counts.
 #[derive(Debug, Default)]
@@ -16,6 +20,8 @@ struct Reports {
     usage: Option<Usage>,
     bytes_total: Option<u64>,
     scans: Option<ScanMeter>,
+    /// When `bytes_total` was asked for in vain.
+    asked: Option<Instant>,
 }
 
 /// Tasks of a query, as `GET /v1/query/{id}` shows them.
@@ -91,8 +97,12 @@ impl EngineProgress {
             (None, Some(scans)) => scans.bytes_read(),
             (None, None) => return None,
         };
-        if reports.bytes_total.is_none() {
+        let is_due = reports
+            .asked
+            .is_none_or(|asked| asked.elapsed() > ASK_INTERVAL);
+        if reports.bytes_total.is_none() && is_due {
             reports.bytes_total = reports.scans.as_ref().and_then(ScanMeter::bytes_total);
+            reports.asked = Some(Instant::now());
         }
         let bytes_total = reports.bytes_total.map(|total| total.max(bytes_read));
         Some(BytesRead {
