@@ -3,10 +3,13 @@
 use std::fs;
 use std::path::Path;
 
+/// The least default, so that a few streams have room.
+const LEAST_BYTES: u64 = 64 << 20;
+
 /// Half of the memory that the machine and the process's control groups permit, in bytes; 4 GiB where that is unknown.
 pub fn default_memory_bytes() -> u64 {
     let permitted_bytes = permitted_bytes(Path::new("/proc"), Path::new("/sys/fs/cgroup"));
-    permitted_bytes.map_or(4 << 30, |bytes| bytes / 2)
+    permitted_bytes.map_or(4 << 30, |bytes| (bytes / 2).max(LEAST_BYTES))
 }
 
 /// The least of the machine's memory and the limits of the control groups, version 1 and 2, that the process is in.

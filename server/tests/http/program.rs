@@ -210,5 +210,7 @@ fn a_server_that_opens_its_sources_says_so() {
         assert!(head.starts_with("http/1.1 503"), "{path}: {head}");
         assert!(head.contains("retry-after: 1"), "{path}: {head}");
         assert!(body.contains("opening its sources"), "{path}: {body}");
+        // A browser tries again by itself.
+        assert_eq!(head.contains("refresh: 1"), path == "/", "{path}: {head}");
     }
 }
