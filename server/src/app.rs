@@ -171,7 +171,7 @@ impl App {
         tables.extend(uploaded);
         let has_processes = cfg!(unix) && config.engine_program.is_some();
         let engine_config = EngineConfig {
-            memory_bytes: config.memory_bytes / if has_processes { 4 } else { 2 },
+            memory_bytes: config.memory_bytes / if has_processes { 8 } else { 2 },
             spill_bytes: config.spool_bytes,
             spill_folder: data_dir.spill(),
             num_threads: config.num_threads,
@@ -285,7 +285,7 @@ fn isolated(config: &AppConfig, engine: &Arc<Engine>, spill_folder: PathBuf) -> 
     if let Some(program) = &config.engine_program {
         let pool = PoolConfig {
             program: program.clone(),
-            memory_bytes: config.memory_bytes / 8 * 3,
+            memory_bytes: config.memory_bytes / 8 * 5,
             spill_bytes: config.spool_bytes,
             spill_folder,
             num_threads: config.num_threads,

@@ -44,5 +44,7 @@ mod crowd;
 mod fuzz;
 #[path = "statements/neighbours.rs"]
 mod neighbours;
+#[path = "statements/spilling.rs"]
+mod spilling;
 #[path = "statements/tpch.rs"]
 mod tpch;

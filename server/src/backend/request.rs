@@ -44,6 +44,14 @@ impl Source {
         }
     }
 
+    /// Whether its rows are sorted.
+    pub fn has_sort(&self) -> bool {
+        match self {
+            Self::Sql(_) => false,
+            Self::Table(query) | Self::Query(query) => !query.sort.is_empty(),
+        }
+    }
+
     /// Whether it contains SQL of the client: a statement, or the text of a filter.
     pub fn has_sql(&self) -> bool {
         match self {

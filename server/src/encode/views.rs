@@ -8,7 +8,7 @@ use datafusion::arrow::array::{
 use datafusion::arrow::datatypes::DataType;
 use datafusion::arrow::error::ArrowError;
 
-/// Copies the values of a view column if its buffers hold more than twice as many bytes. Without the copy, a
+/// Copies the values of a view column if its buffers hold more than a quarter more bytes. Without the copy, a
 /// view array would keep all its buffers, however few of its rows are left.
 pub(super) fn compact_views(batch: &RecordBatch) -> Result<RecordBatch, ArrowError> {
     let has_views = batch
@@ -24,12 +24,12 @@ pub(super) fn compact_views(batch: &RecordBatch) -> Result<RecordBatch, ArrowErr
         .map(|column| {
             if let Some(views) = column.as_any().downcast_ref::<StringViewArray>() {
                 let held: usize = views.data_buffers().iter().map(|b| b.len()).sum();
-                if held > 2 * views.total_buffer_bytes_used() {
+                if held > views.total_buffer_bytes_used() / 4 * 5 {
                     return Arc::new(views.gc()) as ArrayRef;
                 }
             } else if let Some(views) = column.as_any().downcast_ref::<BinaryViewArray>() {
                 let held: usize = views.data_buffers().iter().map(|b| b.len()).sum();
-                if held > 2 * views.total_buffer_bytes_used() {
+                if held > views.total_buffer_bytes_used() / 4 * 5 {
                     return Arc::new(views.gc()) as ArrayRef;
                 }
             }

@@ -77,7 +77,7 @@ pub(crate) fn write(path: &Path, scale: f64, table: &str, num_rows: usize) {
     writer.close().unwrap();
 }
 
-fn reader(scale: f64, table: &str) -> Box<dyn RecordBatchReader> {
+pub(crate) fn reader(scale: f64, table: &str) -> Box<dyn RecordBatchReader> {
     match table {
         "customer" => Box::new(CustomerArrow::new(CustomerGenerator::new(scale, 1, 1))),
         "lineitem" => Box::new(LineItemArrow::new(LineItemGenerator::new(scale, 1, 1))),

@@ -7,7 +7,7 @@ use datafusion::error::Result;
 use datafusion::prelude::SessionConfig;
 
 /// Memory of the engine for each row of a batch: with little memory, batches are smaller.
-const BATCH_ROW_BYTES: u64 = 32 << 10;
+const BATCH_ROW_BYTES: u64 = 64 << 10;
 const MIN_BATCH_ROWS: usize = 256;
 
 /// The budgets of the engine.

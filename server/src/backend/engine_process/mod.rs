@@ -27,7 +27,7 @@ use self::protocol::{FromEngine, Planned, StatementRequest};
 use self::session::Session;
 use crate::backend::embedded::Engine;
 use crate::backend::received::bad_engine;
-use crate::backend::request::Request;
+use crate::backend::request::{Request, Source};
 use crate::backend::{
     Backend, EngineProgress, PlannedQuery, Received, ReceivedSchema, TableList, Usage,
 };
@@ -38,7 +38,10 @@ use crate::order::{Partition, RowRange};
 use crate::source::Table;
 use crate::source::catalog::Entry;
 
-/// The embedded engine, with statements and text filters in processes.
+/// Bytes of a table's files up to which its sort does not wait for other sorts.
+const MAX_SMALL_BYTES: u64 = 1 << 20;
+
+/// The embedded engine, with statements, sorts and text filters in processes.
 pub struct IsolatedEngine {
     engine: Arc<Engine>,
     pool: Arc<EnginePool>,
@@ -63,12 +66,13 @@ impl IsolatedEngine {
             Some(table) => Arc::new(vec![Entry::of(table)]),
             None => self.engine.refreshed(request.source.names()).await?,
         };
+        let is_sort = request.source.has_sort() && !is_small(&entries, &request.source);
         let tables = entries
             .iter()
             .map(|entry| (entry.table.name.clone(), entry.table.version.clone()));
         let tables = tables.collect();
         let lent = LentTables::new(entries, self.engine.state());
-        let mut session = Session::open(&self.pool, lent).await?;
+        let mut session = Session::open(&self.pool, lent, is_sort).await?;
         let statement = StatementRequest {
             request: request.clone(),
             codec,
@@ -113,12 +117,21 @@ impl Backend for IsolatedEngine {
         base: Option<Table>,
         codec: Option<Codec>,
     ) -> Result<PlannedQuery, QueryError> {
-        if request.source.has_sql() {
+        if request.source.has_sql() || request.source.has_sort() {
             self.plan_isolated(request, base, codec).await
         } else {
             self.engine.plan(request, base, codec).await
         }
     }
+}
+
+/// Whether a sort of the table fits into the memory of any statement.
+fn is_small(entries: &[Entry], source: &Source) -> bool {
+    let names = source.names();
+    let mut tables = entries.iter().map(|entry| &entry.table);
+    let table = tables.find(|table| names.contains(&table.name));
+    let num_bytes = table.and_then(|table| table.num_bytes);
+    num_bytes.is_some_and(|num_bytes| num_bytes <= MAX_SMALL_BYTES)
 }
 
 fn cannot_be_sent(error: &QueryError) -> QueryError {

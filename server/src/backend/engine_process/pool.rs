@@ -14,11 +14,22 @@ use super::process::EngineProcess;
 use crate::error::{ErrorKind, QueryError};
 use crate::slots::{Slot, Slots};
 
-/// The memory that every statement at work gets, if there is enough for two.
+/// The memory that every statement gets, if there is enough for four.
 const MIN_STATEMENT_BYTES: u64 = 32 << 20;
 
-/// The part of all memory and disk that is divided equally among as many statements as may work at the same time.
-const RESERVED_FRACTION: u64 = 4;
+/// The parts of all memory and of all disk that are divided equally among as many statements as may have a process.
+const RESERVED_FRACTION: u64 = 2;
+const RESERVED_SPILL_FRACTION: u64 = 4;
+
+/// The memory that every sort of a table gets in addition, if there is enough for one: it reads and merges with it,
+/// however large the table is.
+const MIN_SORT_BYTES: u64 = 40 << 20;
+
+/// The part of what is not reserved that is divided equally among as many sorts as run at the same time.
+const SORTS_FRACTION: u64 = 2;
+
+/// The most sorts of large tables at the same time. Each takes half of the disk that those before it left.
+const MAX_SORTS: u64 = 3;
 
 /// The most statements that work at the same time.
 const MAX_WORKING: u64 = 32;
@@ -42,6 +53,9 @@ const MAX_READY: usize = 2;
 
 /// How long a statement waits for a process.
 const MAX_WAIT: Duration = Duration::from_secs(10);
+
+/// How long the sort of a table waits for others.
+const MAX_SORT_WAIT: Duration = Duration::from_secs(300);
 
 /// How processes are started, and what all statements together may use.
 #[derive(Debug, Clone)]
@@ -71,6 +85,10 @@ pub(super) struct EnginePool {
     processes: Slots,
     /// One for each statement that works.
     turns: Slots,
+    /// One for each sort of a large table, so that sorts leave memory to each other, and processes to statements.
+    sorts: Slots,
+    /// Memory that each of them gets besides its reserve.
+    sort_bytes: u64,
     spare: Mutex<Spare>,
 }
 
@@ -79,11 +97,10 @@ pub(super) struct EnginePool {
 struct Spare {
     memory_bytes: u64,
     spill_bytes: u64,
-    num_reserves: u64,
 }
 
-/// What each of as many statements as work at the same time gets in any case.
-#[derive(Debug, Default)]
+/// What each statement gets in any case.
+#[derive(Debug)]
 struct Reserve {
     memory_bytes: u64,
     spill_bytes: u64,
@@ -93,20 +110,24 @@ impl EnginePool {
     /// A pool, which starts its first process in the background.
     pub(super) fn start(config: PoolConfig) -> Arc<Self> {
         let reserved_bytes = config.memory_bytes / RESERVED_FRACTION;
-        let num_working = reserved_bytes / MIN_STATEMENT_BYTES;
+        let spare_bytes = config.memory_bytes - reserved_bytes;
+        let num_working = reserved_bytes / (MIN_STATEMENT_BYTES * PROCESSES_PER_WORKING);
         let num_working = num_working.clamp(2, MAX_WORKING);
         let num_processes = num_working * PROCESSES_PER_WORKING;
-        let slots =
-            |num_slots: u64| Slots::new(num_slots as usize, MAX_WAIT, "statements", "--memory");
+        let num_sorts = (spare_bytes / SORTS_FRACTION / MIN_SORT_BYTES).clamp(1, MAX_SORTS);
+        let slots = |num_slots: u64, work, max_wait| {
+            Slots::new(num_slots as usize, max_wait, work, "--memory")
+        };
         let pool = Arc::new(Self {
             ready: Mutex::default(),
             is_refilling: AtomicBool::new(false),
-            processes: slots(num_processes),
-            turns: slots(num_working),
+            processes: slots(num_processes, "statements", MAX_WAIT),
+            turns: slots(num_working, "statements", MAX_WAIT),
+            sorts: slots(num_sorts, "sorts", MAX_SORT_WAIT),
+            sort_bytes: spare_bytes / SORTS_FRACTION / num_sorts,
             spare: Mutex::new(Spare {
-                memory_bytes: config.memory_bytes - reserved_bytes,
-                spill_bytes: config.spill_bytes - config.spill_bytes / RESERVED_FRACTION,
-                num_reserves: num_working,
+                memory_bytes: spare_bytes,
+                spill_bytes: config.spill_bytes - config.spill_bytes / RESERVED_SPILL_FRACTION,
             }),
             config,
         });
@@ -118,7 +139,11 @@ impl EnginePool {
     ///
     /// # Errors
     /// `busy`: no other statement has ended in time; `engine_died`: the process cannot be started.
-    pub(super) async fn lease(self: &Arc<Self>) -> Result<EngineLease, QueryError> {
+    pub(super) async fn lease(self: &Arc<Self>, is_sort: bool) -> Result<EngineLease, QueryError> {
+        let sort_slot = match is_sort {
+            true => Some(self.sorts.take().await?),
+            false => None,
+        };
         let slot = self.processes.take().await?;
         let is_last = self.processes.num_taken() == self.processes.num_slots();
         let turn = self.turns.take().await?;
@@ -129,7 +154,7 @@ impl EnginePool {
                 "try again in a second",
             )
         })?;
-        let share = Arc::new(Share::of(Arc::clone(self), slot));
+        let share = Arc::new(Share::of(Arc::clone(self), slot, sort_slot));
         Ok(EngineLease {
             process,
             turn: Some(turn),
@@ -141,10 +166,10 @@ impl EnginePool {
     }
 
     fn reserve(&self) -> Reserve {
-        let fraction = RESERVED_FRACTION * self.turns.num_slots() as u64;
+        let num_processes = self.processes.num_slots() as u64;
         Reserve {
-            memory_bytes: self.config.memory_bytes / fraction,
-            spill_bytes: self.config.spill_bytes / fraction,
+            memory_bytes: self.config.memory_bytes / RESERVED_FRACTION / num_processes,
+            spill_bytes: self.config.spill_bytes / RESERVED_SPILL_FRACTION / num_processes,
         }
     }
 
@@ -278,26 +303,21 @@ impl EngineLease {
 #[derive(Debug)]
 pub(super) struct Share {
     pool: Arc<EnginePool>,
-    has_reserve: bool,
     /// Memory besides the reserve.
     extra_bytes: Mutex<u64>,
     /// Disk besides the reserve.
     extra_spill_bytes: u64,
     _slot: Slot,
+    sort_slot: Option<Slot>,
 }
 
 impl Share {
-    /// The least memory and disk, and half of the disk that no statement has. If all of what is reserved is taken, the
-    /// share begins with what others have left.
-    fn of(pool: Arc<EnginePool>, slot: Slot) -> Self {
+    /// The least memory and disk, and half of the disk that no statement has.
+    fn of(pool: Arc<EnginePool>, slot: Slot, sort_slot: Option<Slot>) -> Self {
         let mut spare = lock(&pool.spare);
-        let has_reserve = spare.num_reserves > 0;
-        spare.num_reserves -= u64::from(has_reserve);
-        let extra_bytes = match has_reserve {
-            true => 0,
-            false => {
-                growth_bytes(spare.memory_bytes, 0, REQUIRED_RATIO).min(pool.reserve().memory_bytes)
-            }
+        let extra_bytes = match sort_slot {
+            Some(_) => growth_bytes(spare.memory_bytes, 0, REQUIRED_RATIO).min(pool.sort_bytes),
+            None => 0,
         };
         let extra_spill_bytes = spare.spill_bytes / 2;
         spare.memory_bytes -= extra_bytes;
@@ -305,16 +325,24 @@ impl Share {
         drop(spare);
         Self {
             pool,
-            has_reserve,
             extra_bytes: Mutex::new(extra_bytes),
             extra_spill_bytes,
             _slot: slot,
+            sort_slot,
         }
     }
 
     /// The kinds of slots of which the statement holds one each.
     pub(super) fn slots(&self) -> Vec<Slots> {
-        vec![self.pool.processes.clone(), self.pool.turns.clone()]
+        let EnginePool {
+            processes,
+            turns,
+            sorts,
+            ..
+        } = &*self.pool;
+        let sorts = self.sort_slot.as_ref().map(|_| sorts.clone());
+        let slots = [processes.clone(), turns.clone()];
+        slots.into_iter().chain(sorts).collect()
     }
 
     /// The longest time that the planning of the statement may take.
@@ -327,8 +355,12 @@ impl Share {
         self.reserve().memory_bytes + *lock(&self.extra_bytes)
     }
 
-    /// Memory that the statement can get, if no other one takes more.
+    /// Memory that the statement is planned for: a sort with what it has in any case, another statement with what it
+    /// can get if no other one takes more.
     pub(super) fn expected_bytes(&self) -> u64 {
+        if self.sort_slot.is_some() {
+            return self.memory_bytes();
+        }
         self.memory_bytes() + growth_bytes(lock(&self.pool.spare).memory_bytes, 0, REQUIRED_RATIO)
     }
 
@@ -358,10 +390,7 @@ impl Share {
     }
 
     fn reserve(&self) -> Reserve {
-        match self.has_reserve {
-            true => self.pool.reserve(),
-            false => Reserve::default(),
-        }
+        self.pool.reserve()
     }
 }
 
@@ -370,7 +399,6 @@ impl Drop for Share {
         let mut spare = lock(&self.pool.spare);
         spare.memory_bytes += *lock(&self.extra_bytes);
         spare.spill_bytes += self.extra_spill_bytes;
-        spare.num_reserves += u64::from(self.has_reserve);
     }
 }
 

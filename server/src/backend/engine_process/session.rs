@@ -46,8 +46,12 @@ impl Session {
     ///
     /// # Errors
     /// As [`EnginePool::lease`].
-    pub(super) async fn open(pool: &Arc<EnginePool>, lent: LentTables) -> Result<Self, QueryError> {
-        let mut lease = pool.lease().await?;
+    pub(super) async fn open(
+        pool: &Arc<EnginePool>,
+        lent: LentTables,
+        is_sort: bool,
+    ) -> Result<Self, QueryError> {
+        let mut lease = pool.lease(is_sort).await?;
         let socket = match ready_socket(&lease, pool).await {
             Ok(socket) => socket,
             // A process whose last statement was large ends instead.

@@ -7,6 +7,7 @@ use datafusion::optimizer::{Analyzer, AnalyzerRule};
 use self::arithmetic::CheckedArithmetic;
 use self::negative_scales::NegativeScales;
 use self::one_nan::OneNan;
+use self::plain_strings::PlainStrings;
 use self::wide_decimals::WideDecimals;
 
 mod arithmetic;
@@ -23,6 +24,7 @@ mod number_literals;
 mod one_nan;
 mod order;
 mod plain_scan;
+mod plain_strings;
 mod repeatable;
 mod repeated_names;
 mod rewrite;
@@ -49,9 +51,10 @@ pub(crate) use ties::resolve_ties;
 /// DataFusion's rules of the analyzer, with those around them that correct its answers.
 pub(crate) fn analyzer_rules() -> Vec<Arc<dyn AnalyzerRule + Send + Sync>> {
     let mut rules = Analyzer::new().rules;
-    rules.insert(0, Arc::new(ExactLiterals));
-    rules.insert(1, Arc::new(WideDecimals));
-    rules.insert(2, Arc::new(CheckedArithmetic));
+    rules.insert(0, Arc::new(PlainStrings));
+    rules.insert(1, Arc::new(ExactLiterals));
+    rules.insert(2, Arc::new(WideDecimals));
+    rules.insert(3, Arc::new(CheckedArithmetic));
     rules.push(Arc::new(OneNan));
     rules.push(Arc::new(NegativeScales));
     rules

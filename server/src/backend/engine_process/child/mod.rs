@@ -75,6 +75,7 @@ const LONG_NICENESS: i32 = 15;
 /// One line: what could not be set up.
 pub fn run(spill_folder: &Path, num_threads: usize) -> Result<(), String> {
     allocator::count();
+    allocator::map_large_blocks();
     let failed = |error: io::Error| format!("the engine process cannot start: {error}");
     let socket = io::stdin().as_fd().try_clone_to_owned().map_err(failed)?;
     let program = EngineProgram {
@@ -116,7 +117,7 @@ struct EngineProgram {
 impl EngineProgram {
     fn config(&self, memory_bytes: u64, spill_bytes: u64) -> EngineConfig {
         EngineConfig {
-            memory_bytes: statement_pool::operator_bytes(memory_bytes),
+            memory_bytes: statement_pool::spilling_bytes(memory_bytes),
             spill_bytes,
             spill_folder: self.spill_folder.clone(),
             num_threads: (memory_bytes / PARTITION_BYTES).clamp(1, self.num_threads as u64)
@@ -307,10 +308,21 @@ async fn send_rows(
         pool: BytePool::new(u64::MAX),
     };
     let mut stitcher = Stitcher::start(planned.partitions, plan, runtime.handle());
-    let reporting = report(Arc::clone(server), physical, planned.sources, meter);
+    let reporting = report(
+        Arc::clone(server),
+        Arc::clone(&physical),
+        planned.sources.clone(),
+        meter,
+    );
     let _reporting = AbortOnDropHandle::new(runtime.spawn(reporting));
     while let Some(message) = stitcher.next().await {
         server.send_message(message?).await;
+    }
+    // A short statement has ended before its first report.
+    if !planned.sources.is_empty() {
+        let bytes_total = bytes_to_scan(physical.as_ref(), &planned.sources);
+        let usage = meter.usage(Some(physical.as_ref()));
+        server.send(FromEngine::Progress(usage, bytes_total));
     }
     Ok(())
 }
