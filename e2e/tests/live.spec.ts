@@ -215,6 +215,8 @@ test.describe("a server that is killed and started again", () => {
     await expect(status).toContainText("filtered by l_returnflag");
     await page.getByRole("columnheader", { name: /^l_quantity/ }).click();
     await expect(status).toContainText("sorted by l_quantity");
+    // The sorted rows begin at the first one.
+    await expect(cell(page, 0, 3)).toHaveText("1.00");
     await goToRow(page, 500);
     const shown = await Promise.all([1, 2, 3, 4].map((column) => textOf(cell(page, 499, column))));
     await cell(page, 499, 4).dblclick();
