@@ -335,7 +335,7 @@ impl Draw<'_> {
                 name = &function.name;
                 let call = format!("{}({})", function.name, draw.arguments(function, scope, 1));
                 let partition = if draw.random.chance(50) {
-                    format!("partition by {}", draw.column(scope))
+                    format!("partition by {}", draw.partition(scope))
                 } else {
                     String::new()
                 };
@@ -359,6 +359,14 @@ impl Draw<'_> {
         }
         let sql = format!("select {} from {}{filter}", items.join(", "), relation.sql);
         Query { sql, columns }
+    }
+
+    /// A column; floats plus 0, because -0 and 0 are one partition of the program, and two of a plain DataFusion.
+    fn partition(&mut self, scope: &Scope) -> String {
+        let column = self.column(scope);
+        let mut columns = scope.columns.iter();
+        let is_float = columns.any(|found| found.sql() == column && found.data_type.is_floating());
+        if is_float { column + " + 0" } else { column }
     }
 
     fn set_operation(&mut self, depth: usize) -> Query {
