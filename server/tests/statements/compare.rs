@@ -4,11 +4,11 @@ use std::cmp::Ordering;
 use std::sync::Arc;
 
 use colonnade_core::semantics::distinct_names;
-use datafusion::arrow::array::{Array, AsArray, RecordBatch};
+use datafusion::arrow::array::{Array, AsArray, RecordBatch, RecordBatchOptions};
 use datafusion::arrow::compute::{
     SortColumn, SortOptions, cast, concat_batches, lexsort_to_indices, take_record_batch,
 };
-use datafusion::arrow::datatypes::{DataType, Float64Type};
+use datafusion::arrow::datatypes::{DataType, Float64Type, Schema};
 use datafusion::arrow::error::ArrowError;
 use datafusion::arrow::ipc::reader::StreamReader;
 use datafusion::arrow::util::display::{ArrayFormatter, FormatOptions};
@@ -96,6 +96,7 @@ pub(crate) fn compare(
             names(expected)
         ));
     }
+    let found = &with_floats(found, &expected[0].schema());
     let num_rows = |batches: &[RecordBatch]| batches.iter().map(RecordBatch::num_rows).sum();
     let (num_expected, num_found): (usize, usize) = (num_rows(expected), num_rows(found));
     let num_left = num_expected.saturating_sub(determined.first_row);
@@ -142,6 +143,28 @@ pub(crate) fn compare(
         }
     }
     Ok(())
+}
+
+/// Casts decimals to floats where floats are expected: a narrow decimal beside a float is a wide decimal in the
+/// program, and a float in a plain DataFusion.
+fn with_floats(found: &[RecordBatch], expected: &Schema) -> Vec<RecordBatch> {
+    let batches = found.iter().map(|batch| {
+        let mut columns = batch.columns().to_vec();
+        let mut fields = Vec::from_iter(batch.schema().fields().iter().cloned());
+        for (column, (field, expected)) in columns
+            .iter_mut()
+            .zip(fields.iter_mut().zip(expected.fields()))
+        {
+            if field.data_type().is_decimal() && expected.data_type().is_floating() {
+                *column = cast(column, expected.data_type()).unwrap();
+                *field = Arc::clone(expected);
+            }
+        }
+        let options = RecordBatchOptions::new().with_row_count(Some(batch.num_rows()));
+        let schema = Arc::new(Schema::new(fields));
+        RecordBatch::try_new_with_options(schema, columns, &options).unwrap()
+    });
+    batches.collect()
 }
 
 /// The columns of the ORDER BY, sorted.
