@@ -1,5 +1,7 @@
 //! Statements beside each other: what happens to one does not harm the others.
 
+use std::fs::{self, File};
+use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
 use std::process::Command;
 use std::time::Duration;
 
@@ -62,6 +64,33 @@ async fn a_killed_process_fails_only_its_own_statement() {
 }
 
 /// Each of these needs some 200 MB, and all of them together half of what statements may take.
+/// Whoever starts the server may have left files open to it, such as the sockets of a supervisor.
+#[tokio::test(flavor = "multi_thread")]
+async fn an_engine_process_has_no_file_that_the_server_was_started_with() {
+    let _alone = alone().await;
+    let folder = tempfile::tempdir().unwrap();
+    let secret = folder.path().join("secret");
+    let file = File::create(&secret).unwrap();
+    // SAFETY: the descriptor is open. The duplicate is one that processes inherit.
+    let inherited = unsafe { OwnedFd::from_raw_fd(libc::dup(file.as_raw_fd())) };
+    let tables = tables::kept(0.01, &["lineitem"]);
+    let program = Program::start(&tables, &["--memory", "1GiB"]);
+    drop(inherited);
+    let query = json!({ "sql": "select 1", "id": Random::new(1, 1).uuid() });
+    program.run(&query, Reader::Whole, PATIENCE).await.unwrap();
+    let has_secret = |pid: u32| {
+        // Only root may look into these processes.
+        let files = fs::read_dir(format!("/proc/{pid}/fd"))
+            .into_iter()
+            .flatten();
+        let mut links = files.filter_map(|file| fs::read_link(file.ok()?.path()).ok());
+        links.any(|link| link == secret)
+    };
+    assert!(has_secret(program.pid()));
+    let processes = children(program.pid());
+    assert!(!processes.is_empty() && !processes.into_iter().any(has_secret));
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn equal_statements_get_equal_memory() {
     let _alone = alone().await;

@@ -74,6 +74,7 @@ const LONG_NICENESS: i32 = 15;
 /// # Errors
 /// One line: what could not be set up.
 pub fn run(spill_folder: &Path, num_threads: usize) -> Result<(), String> {
+    sandbox::close_inherited();
     allocator::count();
     allocator::map_large_blocks();
     let failed = |error: io::Error| format!("the engine process cannot start: {error}");
