@@ -15,6 +15,7 @@ use crate::backend::Backend;
 use crate::backend::embedded::{Engine, EngineConfig};
 #[cfg(unix)]
 use crate::backend::engine_process::{IsolatedEngine, PoolConfig};
+use crate::backend::request::DEFAULT_BATCH_BYTES;
 use crate::data_dir::DataDir;
 use crate::error::StartError;
 use crate::http::connections::{ConnectionLimits, Connections};
@@ -29,6 +30,9 @@ use crate::uploads::{UploadLimits, Uploads};
 /// The least memory of a run: to decode, to encode and to buffer for its reader. Measured with 64
 /// streams of TPC-H's lineitem within 512 MiB: 42 MB each.
 const RUN_BYTES: u64 = 40 << 20;
+
+/// Of the memory, the part that one message may have: each run works on several.
+const BATCH_FRACTION: u64 = 256;
 
 /// Rows that all streams together read ahead, for each thread. More would not make them faster.
 const AHEAD_BYTES: u64 = 64 << 20;
@@ -182,6 +186,8 @@ impl App {
             stream_memory_bytes: config.stream_memory_bytes,
             ahead_bytes: (config.memory_bytes / 8).min(AHEAD_BYTES * config.num_threads as u64),
             spool_memory_bytes: config.memory_bytes / 8,
+            max_batch_bytes: ((config.memory_bytes / BATCH_FRACTION) as usize)
+                .max(DEFAULT_BATCH_BYTES),
             spool_bytes: config.spool_bytes,
             queue_timeout: config.queue_timeout,
             max_runs: (config.memory_bytes / RUN_BYTES).max(MIN_RUNS) as usize,

@@ -34,6 +34,17 @@ impl BytePool {
         self.used_bytes().saturating_add(bytes) <= self.limit_bytes
     }
 
+    /// Counts bytes as used until the lease is dropped; `None` if they would exceed the limit.
+    pub fn lease(self: &Arc<Self>, bytes: u64) -> Option<BytesLease> {
+        self.has_room(bytes).then(|| {
+            self.add(bytes);
+            BytesLease {
+                pool: Arc::clone(self),
+                bytes,
+            }
+        })
+    }
+
     /// Counts bytes as used, even beyond the limit.
     pub fn add(&self, bytes: u64) {
         self.used_bytes.fetch_add(bytes, Ordering::Relaxed);
@@ -42,5 +53,18 @@ impl BytePool {
     /// Counts bytes as free again.
     pub fn remove(&self, bytes: u64) {
         self.used_bytes.fetch_sub(bytes, Ordering::Relaxed);
+    }
+}
+
+/// Bytes that count as used.
+#[derive(Debug)]
+pub struct BytesLease {
+    pool: Arc<BytePool>,
+    bytes: u64,
+}
+
+impl Drop for BytesLease {
+    fn drop(&mut self) {
+        self.pool.remove(self.bytes);
     }
 }

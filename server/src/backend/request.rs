@@ -19,7 +19,7 @@ const BATCH_BYTES: std::ops::RangeInclusive<u64> = 16 << 10..=16 << 20;
 
 /// The default target for one message. Measured: from 256 KiB to 1 MiB the first rows come early and the
 /// framing costs nothing.
-const DEFAULT_BATCH_BYTES: usize = 512 << 10;
+pub(crate) const DEFAULT_BATCH_BYTES: usize = 512 << 10;
 
 /// The longest time that a result may wait for its next reader.
 const MAX_LINGER_S: u64 = 600;

@@ -1,8 +1,8 @@
 //! The body of an Arrow response: schema, record batches, heartbeats, and the end-of-stream marker
 //! only after success.
 
-use std::collections::VecDeque;
 use std::io;
+use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::{BufMut, Bytes, BytesMut};
@@ -13,6 +13,7 @@ use futures::Stream;
 use tokio::sync::mpsc;
 
 use crate::error::{ErrorKind, QueryError};
+use crate::http::outgoing::Outgoing;
 use crate::http::pace::{Chunk, Pace, body};
 use crate::message::{END_OF_STREAM, IpcMessage, MessageKind, put_head};
 use crate::results::Reader;
@@ -36,7 +37,7 @@ pub struct ArrowBody {
     num_messages: u64,
     num_batches: u64,
     has_dictionaries: bool,
-    out: VecDeque<Bytes>,
+    out: Outgoing,
     pace: Pace,
 }
 
@@ -60,6 +61,7 @@ impl ArrowBody {
         has_checksums: bool,
         pace: Pace,
     ) -> Result<Self, QueryError> {
+        let out = Outgoing::new(Arc::clone(reader.results()));
         let first = tokio::time::timeout(FIRST_MESSAGE_WAIT, reader.next());
         let (first, is_complete) = match first.await {
             Ok(Some(Ok(first))) => (Some(first), false),
@@ -74,7 +76,7 @@ impl ArrowBody {
             num_messages: 0,
             num_batches: 0,
             has_dictionaries: false,
-            out: VecDeque::new(),
+            out,
             pace,
         })
     }
@@ -94,8 +96,12 @@ impl ArrowBody {
             let Some(chunk) = next else {
                 return;
             };
-            let reader = &mut self.reader;
-            if !self.pace.send(&sender, chunk, || reader.pause()).await {
+            let (reader, out) = (&mut self.reader, &mut self.out);
+            let pause = || {
+                reader.pause();
+                out.park();
+            };
+            if !self.pace.send(&sender, chunk, pause).await {
                 return;
             }
         }
@@ -103,8 +109,10 @@ impl ArrowBody {
 
     async fn next_chunk(&mut self) -> Option<Chunk> {
         loop {
-            if let Some(bytes) = self.out.pop_front() {
-                return Some(Ok(bytes));
+            match self.out.next().await.transpose() {
+                Some(Err(error)) => return Some(self.fail(error)),
+                Some(bytes) => return Some(bytes),
+                None => {}
             }
             let next = match std::mem::replace(&mut self.state, State::Messages) {
                 State::Opening(first, is_complete) => {
@@ -119,8 +127,7 @@ impl ArrowBody {
                         (None, true) => self.complete(),
                         (None, false) => Ok(()),
                     };
-                    let ready = self.out.pop_front().unwrap_or_default();
-                    self.out.push_front([schema, ready].concat().into());
+                    self.out.prepend(&schema);
                     sent
                 }
                 State::Messages => match self.next_message().await {
@@ -137,11 +144,15 @@ impl ArrowBody {
                 }
             };
             if let Err(error) = next {
-                self.state = State::Ended;
-                self.out.clear();
-                return Some(Err(io::Error::other(error)));
+                return Some(self.fail(io::Error::other(error)));
             }
         }
+    }
+
+    fn fail(&mut self, error: io::Error) -> Chunk {
+        self.state = State::Ended;
+        self.out.clear();
+        Err(error)
     }
 
     /// The next message, or `Ok(None)` when a heartbeat is due.
@@ -164,7 +175,7 @@ impl ArrowBody {
             (TOTAL_BATCHES, self.num_batches),
         ];
         self.send_empty(&totals)?;
-        self.out.push_back(Bytes::from_static(&END_OF_STREAM));
+        self.out.push(Bytes::from_static(&END_OF_STREAM));
         self.reader
             .record()
             .sent(0, END_OF_STREAM.len() as u64, false);
@@ -227,10 +238,10 @@ impl ArrowBody {
         let mut num_bytes = head.len() as u64;
         if is_small {
             head.put_slice(&message.body);
-            self.out.push_back(head.freeze());
+            self.out.push(head.freeze());
         } else {
-            self.out.push_back(head.freeze());
-            self.out.push_back(message.body.clone());
+            self.out.push(head.freeze());
+            self.out.push_body(message.body.clone());
         }
         num_bytes += message.body.len() as u64;
 

@@ -8,6 +8,7 @@ mod exchange;
 mod extract;
 mod guard;
 mod headers;
+mod outgoing;
 mod pace;
 mod problem;
 mod routes;

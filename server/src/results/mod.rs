@@ -37,7 +37,7 @@ use uuid::Uuid;
 use crate::backend::Backend;
 use crate::backend::request::Request;
 use crate::backend::runtime::QueryRuntime;
-use crate::byte_pool::BytePool;
+use crate::byte_pool::{BytePool, BytesLease};
 use crate::encode::Codec;
 use crate::error::{ErrorKind, QueryError, source_changed};
 use crate::metrics::Metrics;
@@ -60,8 +60,10 @@ pub struct ResultsConfig {
     pub stream_memory_bytes: u64,
     /// Memory for rows that all streams together read ahead.
     pub ahead_bytes: u64,
-    /// Memory of all spools.
+    /// Memory of all spools, and of messages that wait for a client to take them.
     pub spool_memory_bytes: u64,
+    /// The largest target for one message; requests may want less.
+    pub max_batch_bytes: usize,
     /// Disk of all spools.
     pub spool_bytes: u64,
     /// The folder of the spool files.
@@ -225,6 +227,14 @@ impl Results {
         record: &ResultRecord,
     ) -> Result<ResultStream, QueryError> {
         self.stream(record, record.request.range, None).await
+    }
+
+    /// Memory for bytes of a message that wait for a client to take them. Before others wait, kept rows go that can be
+    /// read again. `None` if it is used up.
+    pub fn lease_memory(&self, bytes: u64) -> Option<BytesLease> {
+        let memory = self.spool_storage.memory();
+        self.registry.free_memory(memory, bytes);
+        memory.lease(bytes)
     }
 
     /// The longest time of execution.

@@ -127,6 +127,11 @@ impl Reader {
         Ok(())
     }
 
+    /// The results of the server.
+    pub fn results(&self) -> &Arc<Results> {
+        &self.results
+    }
+
     /// The result that it reads.
     pub fn record(&self) -> &Arc<ResultRecord> {
         &self.record

@@ -2,17 +2,18 @@
 
 use std::collections::{HashMap, VecDeque};
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::Duration;
 
 use uuid::Uuid;
 
 use crate::backend::request::Request;
+use crate::byte_pool::BytePool;
 use crate::error::{ErrorKind, QueryError};
 use crate::metrics::Metrics;
 use crate::results::observer::ResultObserver;
 use crate::results::record::ResultRecord;
-use crate::results::run::cancelled;
+use crate::results::run::{Run, cancelled};
 use crate::results::saved_records::SavedRecords;
 
 /// The most idle results that are kept.
@@ -28,6 +29,8 @@ pub struct Registry {
     saved: SavedRecords,
     keep: Duration,
     deleted: Mutex<VecDeque<Uuid>>,
+    /// Runs that have ended, the first one first, and keep their last rows although these can be read again.
+    tails: Mutex<VecDeque<Weak<Run>>>,
     num_ended: AtomicU64,
 }
 
@@ -43,6 +46,7 @@ impl Registry {
             saved,
             keep,
             deleted: Mutex::default(),
+            tails: Mutex::default(),
             num_ended: AtomicU64::new(0),
         }
     }
@@ -152,8 +156,33 @@ impl Registry {
     }
 
     /// Counts a run that has ended.
-    pub(super) fn note_end(&self) {
+    pub(super) fn note_end(&self, run: &Arc<Run>) {
         self.num_ended.fetch_add(1, Ordering::Relaxed);
+        if run.spool.is_tail() {
+            let mut tails = self.lock_tails();
+            while tails.front().is_some_and(|tail| tail.strong_count() == 0) {
+                tails.pop_front();
+            }
+            tails.push_back(Arc::downgrade(run));
+        }
+    }
+
+    /// Drops rows that nobody reads and that can be read from their source again, until `memory` has room for `bytes`.
+    pub fn free_memory(&self, memory: &BytePool, bytes: u64) {
+        if memory.has_room(bytes) {
+            return;
+        }
+        let mut tails = self.lock_tails();
+        for _ in 0..tails.len() {
+            match tails.pop_front().map(|tail| (tail.upgrade(), tail)) {
+                Some((Some(run), tail)) if run.has_readers() => tails.push_back(tail),
+                Some((Some(run), _)) => run.spool.clear(),
+                _ => {}
+            }
+            if memory.has_room(bytes) {
+                return;
+            }
+        }
     }
 
     /// How many results keep rows for their next reader.
@@ -224,6 +253,10 @@ impl Registry {
 
     fn lock_deleted(&self) -> MutexGuard<'_, VecDeque<Uuid>> {
         self.deleted.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn lock_tails(&self) -> MutexGuard<'_, VecDeque<Weak<Run>>> {
+        self.tails.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn lock(&self) -> MutexGuard<'_, HashMap<Uuid, Arc<ResultRecord>>> {

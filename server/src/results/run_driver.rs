@@ -62,6 +62,7 @@ impl RunDriver {
                 Some(Ok(message)) => {
                     let registry = &self.registry;
                     let spool = &self.run.spool;
+                    registry.free_memory(spool.memory(), message.num_bytes() as u64);
                     let keeps_all = spool.append(message, || registry.free_disk()).await;
                     if is_unread && !keeps_all {
                         break Err(rows_gone(spool.rows().start));
@@ -133,6 +134,6 @@ impl Drop for RunDriver {
                 "run the query again",
             )));
         }
-        self.registry.note_end();
+        self.registry.note_end(&self.run);
     }
 }

@@ -152,6 +152,7 @@ impl Results {
     ) -> Result<PlannedQuery, QueryError> {
         let request = Request {
             range: options.range,
+            batch_bytes: record.request.batch_bytes.min(self.config.max_batch_bytes),
             ..record.request.clone()
         };
         let (backend, base) = match request.base()? {

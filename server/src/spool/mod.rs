@@ -1,11 +1,13 @@
 //! Messages that wait for readers: first in memory, then on a limited amount of disk.
 
+mod parked;
 mod run_spool;
 mod segment;
 
 use std::path::PathBuf;
 use std::sync::Arc;
 
+pub use parked::ParkedBytes;
 pub use run_spool::{Fetched, Position, RunSpool};
 pub use segment::{MessageLocation, Segment};
 
@@ -32,8 +34,8 @@ impl SpoolStorage {
         })
     }
 
-    /// The memory that spools use.
-    pub fn memory(&self) -> &BytePool {
+    /// The memory of messages that wait in spools, or for a client to take them.
+    pub fn memory(&self) -> &Arc<BytePool> {
         &self.memory
     }
 

@@ -6,6 +6,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use tokio::sync::Notify;
 
+use crate::byte_pool::BytePool;
 use crate::error::{ErrorKind, QueryError};
 use crate::message::{IpcMessage, LiveDictionaries, MessageKind};
 use crate::spool::{MessageLocation, Segment, SpoolStorage};
@@ -147,6 +148,16 @@ impl RunSpool {
     pub fn rows(&self) -> std::ops::Range<u64> {
         let state = self.lock();
         state.first_row..state.end_row
+    }
+
+    /// The memory budget that it shares with others.
+    pub fn memory(&self) -> &BytePool {
+        self.storage.memory()
+    }
+
+    /// Whether its rows are in memory alone, because they can be read from their source again.
+    pub fn is_tail(&self) -> bool {
+        !self.keeps_all
     }
 
     /// How the run ended; `None` while it goes on.

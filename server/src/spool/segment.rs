@@ -62,22 +62,36 @@ impl Segment {
     /// # Errors
     /// The disk is full, or writing fails.
     pub(super) fn append(self: &Arc<Self>, message: &IpcMessage) -> io::Result<MessageLocation> {
-        let offset = self.num_bytes();
-        write_all_at(&self.file, &message.metadata, offset)?;
-        write_all_at(
-            &self.file,
-            &message.body,
-            offset + message.metadata.len() as u64,
-        )?;
-        let num_bytes = message.num_bytes() as u64;
-        self.num_bytes.fetch_add(num_bytes, Ordering::Relaxed);
-        self.disk.add(num_bytes);
         Ok(MessageLocation::Disk {
             segment: Arc::clone(self),
-            offset,
+            offset: self.write(&[&message.metadata, &message.body])?,
             metadata_bytes: message.metadata.len(),
             body_bytes: message.body.len(),
         })
+    }
+
+    /// Appends bytes, and returns the offset of the first. There must be only one writer. Blocks.
+    ///
+    /// # Errors
+    /// The disk is full, or writing fails.
+    pub(super) fn write(&self, parts: &[&[u8]]) -> io::Result<u64> {
+        let offset = self.num_bytes();
+        let mut end = offset;
+        for part in parts {
+            write_all_at(&self.file, part, end)?;
+            end += part.len() as u64;
+        }
+        self.num_bytes.store(end, Ordering::Relaxed);
+        self.disk.add(end - offset);
+        Ok(offset)
+    }
+
+    /// Bytes that were written. Blocks.
+    ///
+    /// # Errors
+    /// Reading fails.
+    pub(super) fn read(&self, offset: u64, num_bytes: usize) -> io::Result<Vec<u8>> {
+        read_vec_at(&self.file, num_bytes, offset)
     }
 }
 
@@ -102,7 +116,7 @@ impl MessageLocation {
                 body_bytes,
             } => {
                 let num_bytes = metadata_bytes + body_bytes;
-                let mut metadata = Bytes::from(read_vec_at(&segment.file, num_bytes, *offset)?);
+                let mut metadata = Bytes::from(segment.read(*offset, num_bytes)?);
                 let body = metadata.split_off(*metadata_bytes);
                 Ok(IpcMessage {
                     kind,

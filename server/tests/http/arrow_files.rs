@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use colonnade_core::wire::{Limits, Survey, survey_file};
+use colonnade_server::AppConfig;
 use datafusion::arrow::array::{
     Array, ArrayRef, DictionaryArray, Int8Array, Int64Array, RecordBatch, StringArray,
     StringViewArray,
@@ -79,7 +80,11 @@ fn num_as_they_stand(path: &Path, outcome: &Outcome) -> usize {
 async fn record_batches_leave_as_they_stand_in_the_file() {
     let folder = TempDir::new().unwrap();
     let (path, all) = written(folder.path(), "t.arrow");
-    let server = Server::of_files(&[path.display().to_string()]).await;
+    let config = AppConfig {
+        memory_bytes: 1 << 30,
+        ..config()
+    };
+    let server = Server::following(&config, &[path.display().to_string()]).await;
     let rows = "/v1/tables/t/rows";
 
     let whole = server.get(&format!("{rows}?checksum=xxh3")).await;

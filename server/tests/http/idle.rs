@@ -1,9 +1,11 @@
 //! What nobody reads holds nothing that others want.
 
+use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use colonnade_server::AppConfig;
+use datafusion::arrow::array::{ArrayRef, Int64Array, RecordBatch};
 use futures::future::join_all;
 use serde_json::json;
 
@@ -178,4 +180,39 @@ async fn a_result_of_a_result_that_is_not_read_goes_on_when_it_is() {
     let record = server.until_state(&id(2), "done").await;
     assert_eq!(record["rows"], json!(NUM_ROWS - 5));
     counts.until_idle().await;
+}
+
+/// A client that scrolls far leaves a result for each screen.
+#[tokio::test(flavor = "multi_thread")]
+async fn windows_that_were_read_keep_within_the_memory() {
+    const NUM_WINDOWS: i64 = 40;
+    const WINDOW_ROWS: i64 = 1 << 17;
+    const MEMORY_BYTES: u64 = 64 << 20;
+    let folder = tempfile::tempdir().unwrap();
+    let numbers = Int64Array::from_iter_values(0..NUM_WINDOWS * WINDOW_ROWS);
+    let rows = RecordBatch::try_from_iter([("n", Arc::new(numbers) as ArrayRef)]).unwrap();
+    let sources = [write_arrow(folder.path(), "t", &rows)];
+    let config = AppConfig {
+        memory_bytes: MEMORY_BYTES,
+        ..config()
+    };
+    let server = Server::following(&config, &sources).await;
+    for window in 0..NUM_WINDOWS {
+        let first = window * WINDOW_ROWS;
+        let path = format!("/v1/tables/t/rows?offset={first}&limit={WINDOW_ROWS}");
+        let rows = server.get(&path).await;
+        assert!(rows.is_complete() && rows.has_numbers(first..first + WINDOW_ROWS));
+    }
+    let metrics = String::from_utf8(server.get("/metrics").await.body).unwrap();
+    let mut lines = metrics.lines();
+    let kept = lines.find_map(|line| line.strip_prefix("colonnade_spool_memory_bytes "));
+    let kept_bytes: u64 = kept.unwrap().parse().unwrap();
+    assert!((1..=MEMORY_BYTES / 8).contains(&kept_bytes), "{kept_bytes}");
+    // The rows that went can be read again.
+    assert!(
+        server
+            .get("/v1/tables/t/rows?limit=9")
+            .await
+            .has_numbers(0..9)
+    );
 }

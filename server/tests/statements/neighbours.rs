@@ -5,10 +5,12 @@ use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
 use std::process::Command;
 use std::time::Duration;
 
+use datafusion::arrow::compute::concat_batches;
 use futures::future::{join_all, select_all};
 use serde_json::{Value, json};
 
-use crate::process::{children, cpu_ticks};
+use crate::compare::decode;
+use crate::process::{MemorySampler, children, cpu_ticks};
 use crate::program::{Ending, Program, Reader, alone};
 use crate::random::Random;
 use crate::tables;
@@ -218,6 +220,54 @@ async fn statements_that_were_left_or_are_not_read_lock_out_nobody() {
         );
         let (status, _) = program.get(&path).await.unwrap();
         assert_eq!(status, 200);
+    }
+    assert_eq!(program.death().await, None);
+}
+
+/// Clients that ask for the largest messages and read no more than the first bytes. Some of them read on.
+#[tokio::test(flavor = "multi_thread")]
+async fn messages_that_are_not_read_keep_within_the_memory() {
+    const NUM_CLIENTS: usize = 72;
+    let _alone = alone().await;
+    let folder = tables::kept(1.0, &["lineitem"]);
+    let mut program = Program::start(&folder, &["--memory", "256MiB"]);
+    let query = |number: usize, id: u64| {
+        json!({
+            "table": "lineitem",
+            "offset": number * 50_000,
+            "limit": 100_000,
+            "batch_bytes": 16 << 20,
+            "id": Random::new(id, number as u64).uuid(),
+        })
+    };
+    let sampler = MemorySampler::start(program.pid(), 4 << 30);
+    let mut begun = Vec::new();
+    for number in 0..NUM_CLIENTS {
+        let body = query(number, 4).to_string();
+        let response = program.ask("POST", "/v1/query", body.as_bytes()).await;
+        let mut response = response.unwrap();
+        let first = response.chunk().await.unwrap().unwrap();
+        begun.push((response, first.to_vec()));
+    }
+    let peak_bytes = sampler.peak_bytes();
+    assert!(peak_bytes <= (256 + 128) << 20, "{peak_bytes}");
+    for (number, (mut response, mut found)) in begun.into_iter().enumerate().step_by(50) {
+        while let Some(chunk) = response.chunk().await.unwrap() {
+            found.extend_from_slice(&chunk);
+        }
+        let again = query(number, 5);
+        let whole = program.run(&again, Reader::Whole, PATIENCE);
+        let Ok(Ending::Rows(whole)) = whole.await else {
+            panic!("no rows");
+        };
+        let rows = |stream: &[u8]| {
+            let batches = decode(stream).unwrap();
+            concat_batches(&batches[0].schema(), &batches).unwrap()
+        };
+        assert!(
+            rows(&found) == rows(&whole),
+            "the rows of client {number} differ"
+        );
     }
     assert_eq!(program.death().await, None);
 }
