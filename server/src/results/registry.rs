@@ -22,6 +22,9 @@ const MAX_IDLE: usize = 1000;
 /// The most ids of removed results that are kept, to distinguish them from unknown ids.
 const MAX_DELETED: usize = 1000;
 
+/// The most runs whose rows are looked at to make room for one message.
+const MAX_TRIES: usize = 16;
+
 /// The results that run or were requested recently.
 #[derive(Debug)]
 pub struct Registry {
@@ -167,13 +170,14 @@ impl Registry {
         }
     }
 
-    /// Drops rows that nobody reads and that can be read from their source again, until `memory` has room for `bytes`.
+    /// Drops rows that nobody reads and that can be read from their source again, until `memory` has room for `bytes` or
+    /// some of the runs are looked at.
     pub fn free_memory(&self, memory: &BytePool, bytes: u64) {
         if memory.has_room(bytes) {
             return;
         }
         let mut tails = self.lock_tails();
-        for _ in 0..tails.len() {
+        for _ in 0..tails.len().min(MAX_TRIES) {
             match tails.pop_front().map(|tail| (tail.upgrade(), tail)) {
                 Some((Some(run), tail)) if run.has_readers() => tails.push_back(tail),
                 Some((Some(run), _)) => run.spool.clear(),
