@@ -1,5 +1,12 @@
-//! A limit of a statement's size, so that a statement that would never be planned gets a clear error at once.
+//! Limits of a statement's size and depth, so that a statement that would never be planned gets a clear error at once.
 
+use std::ops::ControlFlow;
+
+use datafusion::sql::parser::Statement;
+use datafusion::sql::sqlparser::ast::{
+    Expr, Function, FunctionArg, FunctionArgExpr, FunctionArguments, Query, SetExpr, Value, Visit,
+    Visitor,
+};
 use datafusion::sql::sqlparser::dialect::GenericDialect;
 use datafusion::sql::sqlparser::tokenizer::{Token, Tokenizer};
 
@@ -8,6 +15,16 @@ use crate::error::{ErrorKind, QueryError};
 /// The most names, keywords, operators and brackets in one text. Planning takes a second at some thousands of
 /// operators, and grows with the square.
 const MAX_TOKENS: usize = 20_000;
+
+/// The most operators and calls of which each is an operand of the next. Planning recurses, and takes seconds at some
+/// thousands of them; the parser limits only what is in brackets.
+const MAX_DEPTH: usize = 1000;
+
+/// The same for set operations. Each takes more of the stack than an operator.
+const MAX_SET_OPERATIONS: usize = 500;
+
+/// The most brackets in each other in the text of a type: rows cannot be sent with more.
+const MAX_TYPE_DEPTH: usize = 64;
 
 /// Checks the size of a text before it is parsed. A text that cannot be tokenized is left to the parser.
 ///
@@ -34,4 +51,97 @@ fn counts(token: &Token) -> bool {
         token,
         Token::Whitespace(_) | Token::Comma | Token::Number(..) | Token::SingleQuotedString(_)
     )
+}
+
+/// Checks the depth of a parsed statement.
+///
+/// # Errors
+/// `too_complex`.
+pub(super) fn check_depth(statement: &Statement) -> Result<(), QueryError> {
+    match statement {
+        Statement::Statement(statement) => check_depth_of(statement.as_ref()),
+        Statement::Explain(explain) => check_depth(&explain.statement),
+        _ => Ok(()),
+    }
+}
+
+/// As [`check_depth`], of a part of a statement.
+///
+/// # Errors
+/// `too_complex`.
+pub(super) fn check_depth_of(part: &impl Visit) -> Result<(), QueryError> {
+    match part.visit(&mut DepthVisitor::default()) {
+        ControlFlow::Continue(()) => Ok(()),
+        ControlFlow::Break(problem) => Err(QueryError::new(
+            ErrorKind::TooComplex,
+            problem,
+            "write a list with IN instead of many ORs, or several smaller queries",
+        )),
+    }
+}
+
+#[derive(Default)]
+struct DepthVisitor {
+    num_expressions: usize,
+}
+
+impl Visitor for DepthVisitor {
+    type Break = String;
+
+    fn pre_visit_expr(&mut self, expr: &Expr) -> ControlFlow<String> {
+        self.num_expressions += 1;
+        if self.num_expressions > MAX_DEPTH {
+            return ControlFlow::Break(format!(
+                "an expression of the SQL has more than {MAX_DEPTH} operators and calls in each other"
+            ));
+        }
+        match expr {
+            Expr::Function(call) if casts_to_text(call) => check_types(call),
+            _ => ControlFlow::Continue(()),
+        }
+    }
+
+    fn post_visit_expr(&mut self, _: &Expr) -> ControlFlow<String> {
+        self.num_expressions -= 1;
+        ControlFlow::Continue(())
+    }
+
+    fn pre_visit_query(&mut self, query: &Query) -> ControlFlow<String> {
+        let mut num_operations = 0;
+        let mut body = &query.body;
+        while let SetExpr::SetOperation { left, .. } = body.as_ref() {
+            num_operations += 1;
+            body = left;
+        }
+        if num_operations > MAX_SET_OPERATIONS {
+            return ControlFlow::Break(format!(
+                "the SQL has {num_operations} set operations in a row, more than {MAX_SET_OPERATIONS}"
+            ));
+        }
+        ControlFlow::Continue(())
+    }
+}
+
+/// Whether it is a function that takes the text of a type.
+fn casts_to_text(call: &Function) -> bool {
+    let name = call.name.to_string().to_ascii_lowercase();
+    ["arrow_cast", "arrow_try_cast"].contains(&name.as_str())
+}
+
+fn check_types(call: &Function) -> ControlFlow<String> {
+    let FunctionArguments::List(list) = &call.args else {
+        return ControlFlow::Continue(());
+    };
+    for argument in &list.args {
+        if let FunctionArg::Unnamed(FunctionArgExpr::Expr(Expr::Value(value))) = argument
+            && let Value::SingleQuotedString(text) = &value.value
+            && text.matches('(').count() > MAX_TYPE_DEPTH
+        {
+            return ControlFlow::Break(format!(
+                "the type in {} has more than {MAX_TYPE_DEPTH} brackets",
+                call.name
+            ));
+        }
+    }
+    ControlFlow::Continue(())
 }

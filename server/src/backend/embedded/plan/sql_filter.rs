@@ -6,7 +6,7 @@ use datafusion::common::tree_node::TreeNode;
 use datafusion::execution::session_state::SessionState;
 use datafusion::logical_expr::{Expr, ExprSchemable};
 
-use crate::backend::embedded::plan::complexity::check_size;
+use crate::backend::embedded::plan::complexity::{check_depth_of, check_size};
 use crate::backend::embedded::plan::number_literals::keep_digits;
 use crate::error::from_datafusion::plan_error;
 use crate::error::{ErrorKind, QueryError};
@@ -43,6 +43,7 @@ pub(crate) fn parse_filter(
     if parsed.alias.is_some() {
         return Err(refuse("the filter has an alias"));
     }
+    check_depth_of(&parsed.expr)?;
     if holds_query(&parsed.expr) {
         return Err(refuse("the filter contains a subquery"));
     }
