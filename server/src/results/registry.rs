@@ -170,8 +170,8 @@ impl Registry {
         }
     }
 
-    /// Drops rows that nobody reads and that can be read from their source again, until `memory` has room for `bytes` or
-    /// some of the runs are looked at.
+    /// Drops rows that nobody reads and that can be read from their source again, until `memory` has room for `bytes`
+    /// or some of the runs are looked at.
     pub fn free_memory(&self, memory: &BytePool, bytes: u64) {
         if memory.has_room(bytes) {
             return;
