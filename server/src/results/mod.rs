@@ -229,8 +229,8 @@ impl Results {
         self.stream(record, record.request.range, None).await
     }
 
-    /// Memory for bytes of a message that wait for a client to take them. Before others wait, kept rows go that can be
-    /// read again. `None` if it is used up.
+    /// Memory for bytes of a message that wait for a client to take them. Kept rows that can be read again make room.
+    /// `None` if it is used up.
     pub fn lease_memory(&self, bytes: u64) -> Option<BytesLease> {
         let memory = self.spool_storage.memory();
         self.registry.free_memory(memory, bytes);

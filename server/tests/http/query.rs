@@ -445,12 +445,17 @@ async fn statements_of_any_size_end() {
         let filtered = server.get(&filter).await;
         assert_eq!(filtered.is_complete(), !is_refused);
     }
-    let list = format!(
-        "arrow_cast(null, '{}')",
-        around("List(", "Int64", ")", 5000)
-    );
-    let nested = server.sql(&format!("select {list} from t")).await;
-    assert_eq!(nested.code(), "too_complex");
+    let list = around("List(", "Int64", ")", 5000);
+    for cast in [
+        format!("arrow_cast(null, '{list}')"),
+        format!("\"arrow_cast\"(null, $${list}$$)"),
+        format!("ARROW_TRY_CAST(null, E'{list}')"),
+        format!("null::int{}", "[]".repeat(5000)),
+        format!("cast(null as int{})", "[2]".repeat(5000)),
+    ] {
+        let nested = server.sql(&format!("select {cast} from t")).await;
+        assert_eq!(nested.code(), "too_complex", "{}", &cast[..30]);
+    }
     assert_eq!(server.sql("select 1").await.rows().num_rows(), 1);
 
     let server = small().await;

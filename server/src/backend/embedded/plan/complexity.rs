@@ -4,8 +4,8 @@ use std::ops::ControlFlow;
 
 use datafusion::sql::parser::Statement;
 use datafusion::sql::sqlparser::ast::{
-    Expr, Function, FunctionArg, FunctionArgExpr, FunctionArguments, Query, SetExpr, Value, Visit,
-    Visitor,
+    ArrayElemTypeDef, DataType, Expr, Function, FunctionArg, FunctionArgExpr, FunctionArguments,
+    ObjectNamePart, Query, SetExpr, Visit, Visitor,
 };
 use datafusion::sql::sqlparser::dialect::GenericDialect;
 use datafusion::sql::sqlparser::tokenizer::{Token, Tokenizer};
@@ -23,7 +23,7 @@ const MAX_DEPTH: usize = 1000;
 /// The same for set operations. Each takes more of the stack than an operator.
 const MAX_SET_OPERATIONS: usize = 500;
 
-/// The most brackets in each other in the text of a type: rows cannot be sent with more.
+/// The most brackets in a type: rows cannot be sent with more in each other.
 const MAX_TYPE_DEPTH: usize = 64;
 
 /// Checks the size of a text before it is parsed. A text that cannot be tokenized is left to the parser.
@@ -95,10 +95,18 @@ impl Visitor for DepthVisitor {
                 "an expression of the SQL has more than {MAX_DEPTH} operators and calls in each other"
             ));
         }
-        match expr {
-            Expr::Function(call) if casts_to_text(call) => check_types(call),
-            _ => ControlFlow::Continue(()),
+        let type_depth = match expr {
+            Expr::Cast { data_type, .. } => depth_of(data_type),
+            Expr::TypedString(text) => depth_of(&text.data_type),
+            Expr::Function(call) if takes_type(call) => depth_in_text(call),
+            _ => 0,
+        };
+        if type_depth > MAX_TYPE_DEPTH {
+            return ControlFlow::Break(format!(
+                "a type in the SQL has {type_depth} brackets, more than {MAX_TYPE_DEPTH}"
+            ));
         }
+        ControlFlow::Continue(())
     }
 
     fn post_visit_expr(&mut self, _: &Expr) -> ControlFlow<String> {
@@ -122,26 +130,40 @@ impl Visitor for DepthVisitor {
     }
 }
 
-/// Whether it is a function that takes the text of a type.
-fn casts_to_text(call: &Function) -> bool {
-    let name = call.name.to_string().to_ascii_lowercase();
-    ["arrow_cast", "arrow_try_cast"].contains(&name.as_str())
+/// The arrays in each other of a type. The parser reads them without recursion, and without a limit.
+fn depth_of(data_type: &DataType) -> usize {
+    let (mut depth, mut inner) = (0, data_type);
+    while let DataType::Array(
+        ArrayElemTypeDef::SquareBracket(item, _)
+        | ArrayElemTypeDef::AngleBracket(item)
+        | ArrayElemTypeDef::Parenthesis(item),
+    ) = inner
+    {
+        (depth, inner) = (depth + 1, item);
+    }
+    depth
 }
 
-fn check_types(call: &Function) -> ControlFlow<String> {
+/// Whether it is a function that takes the text of a type.
+fn takes_type(call: &Function) -> bool {
+    let name = call.name.0.last().and_then(ObjectNamePart::as_ident);
+    name.is_some_and(|name| {
+        let name = name.value.to_lowercase();
+        name == "arrow_cast" || name == "arrow_try_cast"
+    })
+}
+
+/// The most brackets of a text among its arguments.
+fn depth_in_text(call: &Function) -> usize {
     let FunctionArguments::List(list) = &call.args else {
-        return ControlFlow::Continue(());
+        return 0;
     };
-    for argument in &list.args {
-        if let FunctionArg::Unnamed(FunctionArgExpr::Expr(Expr::Value(value))) = argument
-            && let Value::SingleQuotedString(text) = &value.value
-            && text.matches('(').count() > MAX_TYPE_DEPTH
-        {
-            return ControlFlow::Break(format!(
-                "the type in {} has more than {MAX_TYPE_DEPTH} brackets",
-                call.name
-            ));
+    let texts = list.args.iter().filter_map(|argument| match argument {
+        FunctionArg::Unnamed(FunctionArgExpr::Expr(Expr::Value(value))) => {
+            value.clone().into_string()
         }
-    }
-    ControlFlow::Continue(())
+        _ => None,
+    });
+    let depths = texts.map(|text| text.matches('(').count());
+    depths.max().unwrap_or(0)
 }
