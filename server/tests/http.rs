@@ -149,5 +149,7 @@ mod uploads;
 mod validate;
 #[path = "http/web_sources.rs"]
 mod web_sources;
+#[path = "http/wide_files.rs"]
+mod wide_files;
 #[path = "http/wire.rs"]
 mod wire;

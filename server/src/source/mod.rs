@@ -3,6 +3,8 @@
 mod arrow;
 mod arrow_hints;
 pub mod catalog;
+mod column_size;
+mod column_spill;
 mod compression;
 mod cursor;
 mod discover;
@@ -32,6 +34,7 @@ mod parquet_description;
 mod parquet_encryption;
 mod parquet_quirks;
 mod parquet_ranges;
+mod parquet_scan;
 mod poller;
 mod provider;
 mod pruning;
@@ -44,6 +47,7 @@ pub(crate) mod stored;
 mod table;
 mod text;
 mod unreadable;
+mod wide_scan;
 
 pub(crate) use arrow::{behind_marker, read_rows, without_marker};
 pub use compression::Compression;
@@ -61,6 +65,7 @@ pub(crate) use source_file::scanned_bytes;
 pub use table::Table;
 pub use text::{OptionsFrom, Preview, TypesFrom};
 pub use unreadable::Unreadable;
+pub(crate) use wide_scan::ScanMemory;
 
 use std::collections::HashMap;
 use std::path::Path;

@@ -127,6 +127,11 @@ impl ParquetFile {
         footer.map_or(0, |footer| footer.memory_size() as u64)
     }
 
+    /// The footer, if it is kept.
+    pub(super) fn kept_footer(&self) -> Option<Arc<ParquetMetaData>> {
+        self.kept.get()
+    }
+
     /// The bytes of the columns with these names; `None` while the footer is not kept.
     pub(super) fn bytes_of(&self, names: &BTreeSet<&str>) -> Option<u64> {
         Some(column_bytes(self.kept.get()?.as_ref(), names))

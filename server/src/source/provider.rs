@@ -38,8 +38,9 @@ use crate::source::int96::Int96Unit;
 use crate::source::parquet::{ParquetFile, SnapshotReaders};
 use crate::source::parquet_description::ParquetDescription;
 use crate::source::parquet_ranges;
-use crate::source::pruning::ParquetScan;
+use crate::source::parquet_scan::ParquetScan;
 use crate::source::text::{TextFiles, TextSource};
+use crate::source::wide_scan::ScanMemory;
 use crate::source::{FileKind, SourceFile};
 
 /// A guess at the bytes of a row of a text file.
@@ -244,7 +245,7 @@ impl FileTable {
         self.registry.get_or_init(|| Arc::downgrade(runtime));
         let statistics =
             Statistics::new_unknown(self.schema.table_schema()).with_num_rows(num_rows);
-        let config = FileScanConfigBuilder::new(self.store_url.clone(), self.source()?)
+        let config = FileScanConfigBuilder::new(self.store_url.clone(), self.source(state)?)
             .with_file_groups(groups)
             .with_statistics(statistics)
             .with_projection_indices(projection.cloned())?
@@ -297,7 +298,7 @@ impl FileTable {
         Ok(all.into_iter().filter(passes).collect())
     }
 
-    fn source(&self) -> Result<Arc<dyn FileSource>> {
+    fn source(&self, state: &dyn Session) -> Result<Arc<dyn FileSource>> {
         let schema = self.schema.clone();
         Ok(match &self.contents {
             Contents::Parquet(files, int96_unit) => {
@@ -313,6 +314,8 @@ impl FileTable {
                 Arc::new(ParquetScan {
                     inner: Arc::new(source),
                     lacks_null_counts,
+                    files: Arc::clone(files),
+                    memory: ScanMemory::of(state)?,
                     scan_bytes,
                 })
             }

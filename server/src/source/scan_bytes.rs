@@ -13,7 +13,7 @@ use datafusion::physical_plan::placeholder_row::PlaceholderRowExec;
 
 use crate::source::Table;
 use crate::source::arrow::ArrowScan;
-use crate::source::pruning::ParquetScan;
+use crate::source::parquet_scan::ParquetScan;
 use crate::source::text::TextSource;
 
 /// Reads of files by a plan: how many bytes they read, and how many they will read.

@@ -3,9 +3,13 @@
 use std::fs::{self, File};
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
 use std::process::Command;
+use std::sync::Arc;
 use std::time::Duration;
 
+use datafusion::arrow::array::{ArrayRef, Int64Array, RecordBatch};
 use datafusion::arrow::compute::concat_batches;
+use datafusion::parquet::arrow::ArrowWriter;
+use datafusion::parquet::file::properties::WriterProperties;
 use futures::future::{join_all, select_all};
 use serde_json::{Value, json};
 
@@ -269,5 +273,56 @@ async fn messages_that_are_not_read_keep_within_the_memory() {
             "the rows of client {number} differ"
         );
     }
+    assert_eq!(program.death().await, None);
+}
+
+/// Readers of a table of many columns, each of one page.
+#[tokio::test(flavor = "multi_thread")]
+async fn wide_tables_keep_within_the_memory() {
+    const NUM_COLUMNS: usize = 500;
+    const NUM_ROWS: usize = 14_000;
+    let _alone = alone().await;
+    let folder = tempfile::tempdir().unwrap();
+    let mut random = Random::new(1, 1);
+    let value = |random: &mut Random| random.next() as i64;
+    let columns: Vec<(String, ArrayRef)> = (0..NUM_COLUMNS)
+        .map(|column| {
+            let values = (0..NUM_ROWS).map(|_| value(&mut random));
+            let values: ArrayRef = Arc::new(Int64Array::from_iter_values(values));
+            (format!("c{column}"), values)
+        })
+        .collect();
+    let table = RecordBatch::try_from_iter(columns).unwrap();
+    let properties = WriterProperties::builder()
+        .set_dictionary_enabled(false)
+        .set_data_page_row_count_limit(NUM_ROWS)
+        .build();
+    let path = folder.path().join("wide.parquet");
+    let file = File::create(&path).unwrap();
+    let mut writer = ArrowWriter::try_new(file, table.schema(), Some(properties)).unwrap();
+    writer.write(&table).unwrap();
+    writer.close().unwrap();
+    let arguments = ["--memory", "256MiB", path.to_str().unwrap()];
+    let mut program = Program::start(folder.path(), &arguments);
+    let sampler = MemorySampler::start(program.pid(), 4 << 30);
+    let reads = (0..6).map(|offset| {
+        let id = Random::new(6, offset as u64).uuid();
+        let query = json!({ "table": "wide", "offset": offset, "id": id });
+        let program = &program;
+        async move { program.run(&query, Reader::Whole, PATIENCE).await }
+    });
+    let ended = join_all(reads).await;
+    let peak_bytes = sampler.peak_bytes();
+    for (offset, ending) in ended.into_iter().enumerate() {
+        let stream = match ending.unwrap() {
+            Ending::Rows(stream) => stream,
+            other => panic!("{other:?}"),
+        };
+        let batches = decode(&stream).unwrap();
+        let found = concat_batches(&batches[0].schema(), &batches).unwrap();
+        let expected = table.slice(offset, NUM_ROWS - offset);
+        assert!(found.columns() == expected.columns(), "{offset}");
+    }
+    assert!(peak_bytes <= (256 + 128) << 20, "{peak_bytes}");
     assert_eq!(program.death().await, None);
 }

@@ -42,7 +42,7 @@ use crate::error::from_datafusion::plan_error;
 use crate::error::{ErrorKind, QueryError, StartError};
 use crate::order::{Encoding, Order, RowRange};
 use crate::source::catalog::{Catalog, Entry};
-use crate::source::{ScanMeter, Table};
+use crate::source::{ScanMemory, ScanMeter, Table};
 
 /// How often a request is planned if a table is loaded again meanwhile.
 const MAX_PLANS: usize = 3;
@@ -96,7 +96,9 @@ impl Engine {
             .with_disk_manager_builder(disk)
             .build_arc()
             .map_err(failed)?;
+        let scan_memory = ScanMemory::new(config.memory_bytes, &runtime.disk_manager);
         let session = config.session().map_err(failed)?;
+        let session = session.with_extension(Arc::new(scan_memory));
         let mut rules = PhysicalOptimizer::new().rules;
         rules.insert(0, Arc::new(HideGroupingSetKeys));
         let mut state = SessionStateBuilder::new_with_default_features()

@@ -1,0 +1,288 @@
+//! Reading Parquet files whose pages need much memory: wide tables, and columns with large values.
+//!
+//! A scan holds the pages of all its columns for as long as its reader takes. If they need more than a little memory,
+//! the scan leases it. If the memory is not free, the rows are first written to disk, a few columns at a time; scans
+//! take turns for that, and none of them waits for its reader meanwhile.
+
+use std::ops::Range;
+use std::sync::Arc;
+
+use datafusion::arrow::array::RecordBatch;
+use datafusion::catalog::Session;
+use datafusion::common::runtime::SpawnedTask;
+use datafusion::datasource::listing::PartitionedFile;
+use datafusion::datasource::physical_plan::{
+    FileGroup, FileScanConfig, FileScanConfigBuilder, FileSource, ParquetSource,
+};
+use datafusion::error::{DataFusionError, Result};
+use datafusion::execution::disk_manager::DiskManager;
+use datafusion::object_store::ObjectStore;
+use datafusion::physical_expr::projection::ProjectionExprs;
+use datafusion::physical_expr::utils::collect_columns;
+use datafusion::physical_expr_common::physical_expr::snapshot_physical_expr;
+use datafusion::physical_plan::metrics::MetricBuilder;
+use datafusion_datasource::file_stream::FileStreamBuilder;
+use datafusion_datasource::morsel::{Morsel, MorselPlan, MorselPlanner, Morselizer};
+use futures::StreamExt;
+use futures::stream::BoxStream;
+use tokio::sync::{Semaphore, SemaphorePermit};
+
+use crate::byte_pool::BytePool;
+use crate::source::column_size::{ColumnSize, column_sizes};
+use crate::source::column_spill::ColumnSpill;
+use crate::source::file_object_store::index_of;
+use crate::source::parquet::ParquetFile;
+
+/// The most memory that a scan may have without a lease.
+const MAX_FREE_BYTES: u64 = 32 << 20;
+
+/// The sizes of a batch of wide rows, of the pages and from disk.
+const BATCH_BYTES: u64 = 32 << 20;
+const SPILLED_BATCH_BYTES: u64 = 8 << 20;
+const MAX_BATCH_ROWS: u64 = 8192;
+
+type Rows = BoxStream<'static, Result<RecordBatch>>;
+
+/// The unit in which scans that write to disk take turns.
+const TURN_UNIT_BYTES: u64 = 1 << 10;
+
+/// The memory of all scans of an engine that need much, and the disk for those that do not get it.
+#[derive(Debug)]
+pub(crate) struct ScanMemory {
+    pool: Arc<BytePool>,
+    /// What each scan may hold without a lease.
+    free_bytes: u64,
+    /// What scans that write to disk hold together, unless one column takes more.
+    turn_bytes: u64,
+    turns: Semaphore,
+    disk: Arc<DiskManager>,
+}
+
+impl ScanMemory {
+    /// Memory of `limit_bytes`, and temporary files of `disk`.
+    pub(crate) fn new(limit_bytes: u64, disk: &Arc<DiskManager>) -> Self {
+        let free_bytes = MAX_FREE_BYTES.min(limit_bytes / 2);
+        let turn_bytes = (2 * free_bytes).max(limit_bytes / 2);
+        Self {
+            pool: BytePool::new(limit_bytes),
+            free_bytes,
+            turn_bytes,
+            turns: Semaphore::new((turn_bytes / TURN_UNIT_BYTES) as usize),
+            disk: Arc::clone(disk),
+        }
+    }
+
+    /// The memory of the engine of a session.
+    ///
+    /// # Errors
+    /// The session is not an engine's.
+    pub(super) fn of(session: &dyn Session) -> Result<Arc<Self>> {
+        let memory = session.config().get_extension::<Self>();
+        memory.ok_or_else(|| DataFusionError::Internal("scans have no memory".to_owned()))
+    }
+
+    /// The turn of a scan that holds so much at a time, which may be more than all others may have together.
+    async fn turn(&self, held_bytes: u64) -> Option<SemaphorePermit<'_>> {
+        let turn_bytes = held_bytes.min(self.turn_bytes);
+        let num_units = u32::try_from(turn_bytes / TURN_UNIT_BYTES).unwrap_or(u32::MAX);
+        self.turns.acquire_many(num_units).await.ok()
+    }
+}
+
+/// One partition of a scan of Parquet files.
+#[derive(Debug)]
+pub(super) struct PartitionScan {
+    pub(super) files: Arc<[Arc<ParquetFile>]>,
+    pub(super) memory: Arc<ScanMemory>,
+    pub(super) store: Arc<dyn ObjectStore>,
+    /// The scan; its source is DataFusion's.
+    pub(super) config: FileScanConfig,
+    pub(super) inner: Box<dyn Morselizer>,
+}
+
+impl PartitionScan {
+    async fn plan(self: Arc<Self>, file: PartitionedFile) -> Result<Box<dyn MorselPlanner>> {
+        let columns = self.columns(&file).await?;
+        let held_bytes = held_bytes(&columns);
+        if held_bytes <= self.memory.free_bytes {
+            return self.inner.plan_file(file);
+        }
+        let row_bytes: u64 = columns.iter().map(|column| column.value_bytes).sum();
+        let batch_rows = |bytes: u64| (bytes / row_bytes.max(1)).clamp(1, MAX_BATCH_ROWS) as usize;
+        let rows = match self.memory.pool.lease(held_bytes) {
+            Some(lease) => {
+                let source = self.fixed_source(batch_rows(BATCH_BYTES))?;
+                let rows = self.open(&source, file)?;
+                let leased = rows.map(move |batch| {
+                    let _ = &lease;
+                    batch
+                });
+                leased.boxed()
+            }
+            None => {
+                let source = self.fixed_source(batch_rows(SPILLED_BATCH_BYTES))?;
+                let scan = Arc::clone(&self);
+                let spilling = async move { scan.spill(&source, file, &columns).await };
+                SpawnedTask::spawn(spilling)
+                    .join_unwind()
+                    .await
+                    .map_err(|error| DataFusionError::External(Box::new(error)))??
+            }
+        };
+        Ok(Box::new(Planner::Rows(rows)))
+    }
+
+    /// The sizes of the columns of the scan.
+    async fn columns(&self, file: &PartitionedFile) -> Result<Vec<ColumnSize>> {
+        let found = index_of(&file.object_meta.location).and_then(|index| self.files.get(index));
+        let Some(found) = found.cloned() else {
+            return Ok(Vec::new());
+        };
+        let footer = match found.kept_footer() {
+            Some(footer) => footer,
+            None => tokio::task::spawn_blocking(move || found.footer())
+                .await
+                .map_err(|error| DataFusionError::External(Box::new(error)))??,
+        };
+        let sizes = column_sizes(&footer, file);
+        let source = self.config.file_source();
+        let fields = source.table_schema().table_schema().fields();
+        let size = |name: &str| sizes.get(name).copied().unwrap_or_default();
+        let Some(projection) = source.projection() else {
+            return Ok(fields.iter().map(|field| size(field.name())).collect());
+        };
+        let of_expr = projection.iter().map(|projected| {
+            let columns = collect_columns(&projected.expr).into_iter();
+            let sizes = columns.map(|column| size(fields[column.index()].name()));
+            sizes.fold(ColumnSize::default(), |all, size| ColumnSize {
+                held_bytes: all.held_bytes + size.held_bytes,
+                value_bytes: all.value_bytes + size.value_bytes,
+            })
+        });
+        Ok(of_expr.collect())
+    }
+
+    /// The rows of a file by a source.
+    fn open(&self, source: &Arc<dyn FileSource>, file: PartitionedFile) -> Result<Rows> {
+        let config = FileScanConfigBuilder::from(self.config.clone())
+            .with_source(Arc::clone(source))
+            .with_file_groups(vec![FileGroup::new(vec![file])])
+            .build();
+        let morselizer = source.create_morselizer(Arc::clone(&self.store), &config, 0)?;
+        let stream = FileStreamBuilder::new(&config)
+            .with_partition(0)
+            .with_morselizer(morselizer)
+            .with_metrics(source.metrics())
+            .build()?;
+        Ok(stream.boxed())
+    }
+
+    /// Writes the rows of a file to disk, a few columns at a time, and returns them from there.
+    async fn spill(
+        &self,
+        source: &Arc<dyn FileSource>,
+        file: PartitionedFile,
+        columns: &[ColumnSize],
+    ) -> Result<Rows> {
+        let slabs = slabs(columns, self.memory.turn_bytes / 2);
+        let held_bytes = slabs.iter().map(|slab| held_bytes(&columns[slab.clone()]));
+        let _turn = self.memory.turn(held_bytes.max().unwrap_or(0)).await;
+        let schema = self.config.projected_schema()?;
+        let mut spill = ColumnSpill::create(&self.memory.disk)?;
+        for slab in slabs {
+            let indices: Vec<usize> = slab.collect();
+            let projection = ProjectionExprs::from_indices(&indices, &schema);
+            let narrow = source.try_pushdown_projection(&projection)?;
+            let narrow = narrow.ok_or_else(|| {
+                DataFusionError::Internal("Parquet files have columns".to_owned())
+            })?;
+            let rows = self.open(&narrow, file.clone())?;
+            spill
+                .append(&Arc::new(schema.project(&indices)?), rows)
+                .await?;
+        }
+        let spilled = MetricBuilder::new(source.metrics()).spilled_bytes(0);
+        spilled.add(spill.num_bytes() as usize);
+        spill.into_rows(schema)
+    }
+
+    /// DataFusion's source, whose filter excludes the same pages each time.
+    fn fixed_source(&self, batch_rows: usize) -> Result<Arc<dyn FileSource>> {
+        let source = self.config.file_source();
+        let parquet = source.downcast_ref::<ParquetSource>();
+        let fixed = match (parquet, source.filter()) {
+            (Some(parquet), Some(filter)) => {
+                let filter = snapshot_physical_expr(filter)?;
+                Arc::new(parquet.clone().with_predicate(filter))
+            }
+            _ => Arc::clone(source),
+        };
+        Ok(fixed.with_batch_size(batch_rows))
+    }
+}
+
+fn held_bytes(columns: &[ColumnSize]) -> u64 {
+    columns.iter().map(|column| column.held_bytes).sum()
+}
+
+/// Neighbouring columns that need at most `max_bytes` together, or one column.
+fn slabs(columns: &[ColumnSize], max_bytes: u64) -> Vec<Range<usize>> {
+    let mut slabs: Vec<Range<usize>> = Vec::new();
+    let mut held_bytes = 0;
+    for (index, column) in columns.iter().enumerate() {
+        held_bytes += column.held_bytes;
+        match slabs.last_mut() {
+            Some(slab) if held_bytes <= max_bytes => slab.end = index + 1,
+            _ => {
+                held_bytes = column.held_bytes;
+                slabs.push(index..index + 1);
+            }
+        }
+    }
+    slabs
+}
+
+/// [`PartitionScan`] as DataFusion runs it.
+#[derive(Debug)]
+pub(super) struct BoundedMorselizer(pub(super) Arc<PartitionScan>);
+
+impl Morselizer for BoundedMorselizer {
+    fn plan_file(&self, file: PartitionedFile) -> Result<Box<dyn MorselPlanner>> {
+        Ok(Box::new(Planner::File(Arc::clone(&self.0), Box::new(file))))
+    }
+}
+
+enum Planner {
+    File(Arc<PartitionScan>, Box<PartitionedFile>),
+    Rows(Rows),
+}
+
+impl std::fmt::Debug for Planner {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Planner").finish_non_exhaustive()
+    }
+}
+
+impl MorselPlanner for Planner {
+    fn plan(self: Box<Self>) -> Result<Option<MorselPlan>> {
+        let plan = MorselPlan::new();
+        Ok(Some(match *self {
+            Self::File(scan, file) => plan.with_pending_planner(scan.plan(*file)),
+            Self::Rows(rows) => plan.with_morsels(vec![Box::new(StreamedRows(rows))]),
+        }))
+    }
+}
+
+struct StreamedRows(Rows);
+
+impl std::fmt::Debug for StreamedRows {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("StreamedRows").finish_non_exhaustive()
+    }
+}
+
+impl Morsel for StreamedRows {
+    fn into_stream(self: Box<Self>) -> Rows {
+        self.0
+    }
+}
