@@ -12,8 +12,8 @@ use datafusion::arrow::ipc::writer::StreamWriter;
 use datafusion::error::{DataFusionError, Result};
 use datafusion::execution::disk_manager::DiskManager;
 use datafusion::execution::{SpillFile, SpillWriter};
+use futures::StreamExt;
 use futures::stream::BoxStream;
-use futures::{Stream, StreamExt};
 
 use crate::read_at::read_exact_at;
 
@@ -45,25 +45,18 @@ impl ColumnSpill {
         })
     }
 
-    /// Appends the next columns.
+    /// A new section, for columns of this schema.
     ///
     /// # Errors
-    /// The disk fails or its limit is reached, or the columns cannot be read.
-    pub(super) async fn append(
-        &mut self,
-        schema: &SchemaRef,
-        mut batches: impl Stream<Item = Result<RecordBatch>> + Unpin,
-    ) -> Result<()> {
+    /// The disk fails.
+    pub(super) fn section(&mut self, schema: &SchemaRef) -> Result<SectionWriter<'_>> {
         let start = self.output.num_bytes;
-        let mut writer = StreamWriter::try_new(BufWriter::new(&mut self.output), schema)?;
-        while let Some(batch) = batches.next().await {
-            writer.write(&batch?)?;
-        }
-        writer.finish()?;
-        writer.flush()?;
-        drop(writer);
-        self.sections.push(start..self.output.num_bytes);
-        Ok(())
+        let output = BufWriter::new(&mut self.output);
+        Ok(SectionWriter {
+            writer: StreamWriter::try_new(output, schema)?,
+            start,
+            sections: &mut self.sections,
+        })
     }
 
     /// The size of the file.
@@ -105,6 +98,35 @@ impl ColumnSpill {
             Ok(batch.map(|batch| (batch, rows)))
         });
         Ok(rows.boxed())
+    }
+}
+
+/// Writes a section.
+pub(super) struct SectionWriter<'a> {
+    writer: StreamWriter<BufWriter<&'a mut Counted<Box<dyn SpillWriter>>>>,
+    start: u64,
+    sections: &'a mut Vec<Range<u64>>,
+}
+
+impl SectionWriter<'_> {
+    /// Appends rows.
+    ///
+    /// # Errors
+    /// The disk fails, or its limit is reached.
+    pub(super) fn write(&mut self, batch: &RecordBatch) -> Result<()> {
+        Ok(self.writer.write(batch)?)
+    }
+
+    /// Ends the section.
+    ///
+    /// # Errors
+    /// As [`SectionWriter::write`].
+    pub(super) fn finish(mut self) -> Result<()> {
+        self.writer.finish()?;
+        self.writer.flush()?;
+        let end = self.writer.get_ref().get_ref().num_bytes;
+        self.sections.push(self.start..end);
+        Ok(())
     }
 }
 
@@ -155,7 +177,7 @@ impl Read for Section {
     }
 }
 
-struct Counted<W> {
+pub(super) struct Counted<W> {
     inner: W,
     num_bytes: u64,
 }

@@ -21,7 +21,8 @@ use datafusion_datasource::morsel::Morselizer;
 
 use crate::source::parquet::ParquetFile;
 use crate::source::pruning::is_proven;
-use crate::source::wide_scan::{BoundedMorselizer, PartitionScan, ScanMemory};
+use crate::source::scan_memory::ScanMemory;
+use crate::source::wide_scan::{BoundedMorselizer, PartitionScan};
 
 /// A source of Parquet files that is given only the filters that statistics prove. It uses filters for nothing else:
 /// they are applied to the rows above it.

@@ -39,8 +39,8 @@ use crate::source::parquet::{ParquetFile, SnapshotReaders};
 use crate::source::parquet_description::ParquetDescription;
 use crate::source::parquet_ranges;
 use crate::source::parquet_scan::ParquetScan;
+use crate::source::scan_memory::ScanMemory;
 use crate::source::text::{TextFiles, TextSource};
-use crate::source::wide_scan::ScanMemory;
 use crate::source::{FileKind, SourceFile};
 
 /// A guess at the bytes of a row of a text file.
@@ -223,7 +223,15 @@ impl FileTable {
             }
             Contents::Arrow(files) => {
                 let files = files.iter().zip(&self.files);
-                let scan = ArrowScan::try_new(files, &self.schema, columns, rows, partition_bytes)?;
+                let memory = ScanMemory::of(state)?;
+                let scan = ArrowScan::try_new(
+                    files,
+                    &self.schema,
+                    columns,
+                    rows,
+                    partition_bytes,
+                    memory,
+                )?;
                 Ok(Some(RowScan {
                     partition_rows: scan.partition_rows(),
                     plan: Arc::new(scan),
@@ -386,8 +394,14 @@ impl TableProvider for FileTable {
                 let num_partitions = state.config().target_partitions().max(1) as u64;
                 let partition_bytes = self.num_bytes.div_ceil(num_partitions);
                 let rows = 0..u64::MAX;
-                let scan =
-                    ArrowScan::try_new(files, &self.schema, &columns, rows, partition_bytes)?;
+                let scan = ArrowScan::try_new(
+                    files,
+                    &self.schema,
+                    &columns,
+                    rows,
+                    partition_bytes,
+                    ScanMemory::of(state)?,
+                )?;
                 return Ok(Arc::new(scan));
             }
             Contents::Text(text) if !text.splits => {

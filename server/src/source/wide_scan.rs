@@ -1,21 +1,14 @@
 //! Reading Parquet files whose pages need much memory: wide tables, and columns with large values.
-//!
-//! A scan holds the pages of all its columns for as long as its reader takes. If they need more than a little memory,
-//! the scan leases it. If the memory is not free, the rows are first written to disk, a few columns at a time; scans
-//! take turns for that, and none of them waits for its reader meanwhile.
 
-use std::ops::Range;
 use std::sync::Arc;
 
 use datafusion::arrow::array::RecordBatch;
-use datafusion::catalog::Session;
 use datafusion::common::runtime::SpawnedTask;
 use datafusion::datasource::listing::PartitionedFile;
 use datafusion::datasource::physical_plan::{
     FileGroup, FileScanConfig, FileScanConfigBuilder, FileSource, ParquetSource,
 };
 use datafusion::error::{DataFusionError, Result};
-use datafusion::execution::disk_manager::DiskManager;
 use datafusion::object_store::ObjectStore;
 use datafusion::physical_expr::projection::ProjectionExprs;
 use datafusion::physical_expr::utils::collect_columns;
@@ -25,69 +18,17 @@ use datafusion_datasource::file_stream::FileStreamBuilder;
 use datafusion_datasource::morsel::{Morsel, MorselPlan, MorselPlanner, Morselizer};
 use futures::StreamExt;
 use futures::stream::BoxStream;
-use tokio::sync::{Semaphore, SemaphorePermit};
 
-use crate::byte_pool::BytePool;
 use crate::source::column_size::{ColumnSize, column_sizes};
-use crate::source::column_spill::ColumnSpill;
 use crate::source::file_object_store::index_of;
 use crate::source::parquet::ParquetFile;
+use crate::source::scan_memory::{Room, SPILLED_BATCH_BYTES, ScanMemory};
 
-/// The most memory that a scan may have without a lease.
-const MAX_FREE_BYTES: u64 = 32 << 20;
-
-/// The sizes of a batch of wide rows, of the pages and from disk.
+/// The size of a batch of wide rows that are in memory.
 const BATCH_BYTES: u64 = 32 << 20;
-const SPILLED_BATCH_BYTES: u64 = 8 << 20;
 const MAX_BATCH_ROWS: u64 = 8192;
 
 type Rows = BoxStream<'static, Result<RecordBatch>>;
-
-/// The unit in which scans that write to disk take turns.
-const TURN_UNIT_BYTES: u64 = 1 << 10;
-
-/// The memory of all scans of an engine that need much, and the disk for those that do not get it.
-#[derive(Debug)]
-pub(crate) struct ScanMemory {
-    pool: Arc<BytePool>,
-    /// What each scan may hold without a lease.
-    free_bytes: u64,
-    /// What scans that write to disk hold together, unless one column takes more.
-    turn_bytes: u64,
-    turns: Semaphore,
-    disk: Arc<DiskManager>,
-}
-
-impl ScanMemory {
-    /// Memory of `limit_bytes`, and temporary files of `disk`.
-    pub(crate) fn new(limit_bytes: u64, disk: &Arc<DiskManager>) -> Self {
-        let free_bytes = MAX_FREE_BYTES.min(limit_bytes / 2);
-        let turn_bytes = (2 * free_bytes).max(limit_bytes / 2);
-        Self {
-            pool: BytePool::new(limit_bytes),
-            free_bytes,
-            turn_bytes,
-            turns: Semaphore::new((turn_bytes / TURN_UNIT_BYTES) as usize),
-            disk: Arc::clone(disk),
-        }
-    }
-
-    /// The memory of the engine of a session.
-    ///
-    /// # Errors
-    /// The session is not an engine's.
-    pub(super) fn of(session: &dyn Session) -> Result<Arc<Self>> {
-        let memory = session.config().get_extension::<Self>();
-        memory.ok_or_else(|| DataFusionError::Internal("scans have no memory".to_owned()))
-    }
-
-    /// The turn of a scan that holds so much at a time, which may be more than all others may have together.
-    async fn turn(&self, held_bytes: u64) -> Option<SemaphorePermit<'_>> {
-        let turn_bytes = held_bytes.min(self.turn_bytes);
-        let num_units = u32::try_from(turn_bytes / TURN_UNIT_BYTES).unwrap_or(u32::MAX);
-        self.turns.acquire_many(num_units).await.ok()
-    }
-}
 
 /// One partition of a scan of Parquet files.
 #[derive(Debug)]
@@ -103,14 +44,12 @@ pub(super) struct PartitionScan {
 impl PartitionScan {
     async fn plan(self: Arc<Self>, file: PartitionedFile) -> Result<Box<dyn MorselPlanner>> {
         let columns = self.columns(&file).await?;
-        let held_bytes = held_bytes(&columns);
-        if held_bytes <= self.memory.free_bytes {
-            return self.inner.plan_file(file);
-        }
+        let held_bytes = columns.iter().map(|column| column.held_bytes).sum();
         let row_bytes: u64 = columns.iter().map(|column| column.value_bytes).sum();
         let batch_rows = |bytes: u64| (bytes / row_bytes.max(1)).clamp(1, MAX_BATCH_ROWS) as usize;
-        let rows = match self.memory.pool.lease(held_bytes) {
-            Some(lease) => {
+        let rows = match self.memory.room(held_bytes) {
+            Room::Memory(None) => return self.inner.plan_file(file),
+            Room::Memory(lease) => {
                 let source = self.fixed_source(batch_rows(BATCH_BYTES))?;
                 let rows = self.open(&source, file)?;
                 let leased = rows.map(move |batch| {
@@ -119,11 +58,11 @@ impl PartitionScan {
                 });
                 leased.boxed()
             }
-            None => {
+            Room::Disk => {
                 let source = self.fixed_source(batch_rows(SPILLED_BATCH_BYTES))?;
                 let scan = Arc::clone(&self);
-                let spilling = async move { scan.spill(&source, file, &columns).await };
-                SpawnedTask::spawn(spilling)
+                // Nobody else gets the turn while this stream is not polled, so the turn is another task's.
+                SpawnedTask::spawn(async move { scan.spill(&source, file, &columns).await })
                     .join_unwind()
                     .await
                     .map_err(|error| DataFusionError::External(Box::new(error)))??
@@ -184,26 +123,26 @@ impl PartitionScan {
         file: PartitionedFile,
         columns: &[ColumnSize],
     ) -> Result<Rows> {
-        let slabs = slabs(columns, self.memory.turn_bytes / 2);
-        let held_bytes = slabs.iter().map(|slab| held_bytes(&columns[slab.clone()]));
-        let _turn = self.memory.turn(held_bytes.max().unwrap_or(0)).await;
+        let columns: Vec<u64> = columns.iter().map(|column| column.held_bytes).collect();
+        let mut turn = self.memory.turn(&columns).await?;
         let schema = self.config.projected_schema()?;
-        let mut spill = ColumnSpill::create(&self.memory.disk)?;
-        for slab in slabs {
+        for slab in turn.slabs {
             let indices: Vec<usize> = slab.collect();
             let projection = ProjectionExprs::from_indices(&indices, &schema);
             let narrow = source.try_pushdown_projection(&projection)?;
             let narrow = narrow.ok_or_else(|| {
                 DataFusionError::Internal("Parquet files have columns".to_owned())
             })?;
-            let rows = self.open(&narrow, file.clone())?;
-            spill
-                .append(&Arc::new(schema.project(&indices)?), rows)
-                .await?;
+            let mut rows = self.open(&narrow, file.clone())?;
+            let mut section = turn.spill.section(&Arc::new(schema.project(&indices)?))?;
+            while let Some(batch) = rows.next().await {
+                section.write(&batch?)?;
+            }
+            section.finish()?;
         }
         let spilled = MetricBuilder::new(source.metrics()).spilled_bytes(0);
-        spilled.add(spill.num_bytes() as usize);
-        spill.into_rows(schema)
+        spilled.add(turn.spill.num_bytes() as usize);
+        turn.spill.into_rows(schema)
     }
 
     /// DataFusion's source, whose filter excludes the same pages each time.
@@ -219,27 +158,6 @@ impl PartitionScan {
         };
         Ok(fixed.with_batch_size(batch_rows))
     }
-}
-
-fn held_bytes(columns: &[ColumnSize]) -> u64 {
-    columns.iter().map(|column| column.held_bytes).sum()
-}
-
-/// Neighbouring columns that need at most `max_bytes` together, or one column.
-fn slabs(columns: &[ColumnSize], max_bytes: u64) -> Vec<Range<usize>> {
-    let mut slabs: Vec<Range<usize>> = Vec::new();
-    let mut held_bytes = 0;
-    for (index, column) in columns.iter().enumerate() {
-        held_bytes += column.held_bytes;
-        match slabs.last_mut() {
-            Some(slab) if held_bytes <= max_bytes => slab.end = index + 1,
-            _ => {
-                held_bytes = column.held_bytes;
-                slabs.push(index..index + 1);
-            }
-        }
-    }
-    slabs
 }
 
 /// [`PartitionScan`] as DataFusion runs it.

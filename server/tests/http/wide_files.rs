@@ -1,4 +1,4 @@
-//! Parquet files whose pages need more memory than there is, against the same files with enough of it.
+//! Files whose pages or batches need more memory than there is, against the same files with enough of it.
 //!
 //! `COLONNADE_SEED` repeats a seed.
 
@@ -10,9 +10,11 @@ use colonnade_server::app::AppConfig;
 use colonnade_server::source::open_all;
 use datafusion::arrow::array::{
     ArrayRef, BooleanArray, Decimal128Array, DictionaryArray, Float64Array, Int64Array, ListArray,
-    RecordBatch, StringArray, StructArray,
+    RecordBatch, StringArray, StringViewArray, StructArray,
 };
 use datafusion::arrow::datatypes::{DataType, Field, Int32Type, Int64Type};
+use datafusion::arrow::ipc::CompressionType;
+use datafusion::arrow::ipc::writer::{FileWriter, IpcWriteOptions};
 use datafusion::parquet::arrow::ArrowWriter;
 use datafusion::parquet::basic::Compression;
 use datafusion::parquet::file::properties::WriterProperties;
@@ -33,7 +35,7 @@ fn draw_column(random: &mut Random, numbers: &[i64]) -> ArrayRef {
     let optional = || numbers().map(|n| is_valid(n).then_some(n * salt));
     let width = [1, 10, 3000][random.below(3) as usize];
     let text = |n: i64| is_valid(n).then(|| format!("{}{n}", "x".repeat((n % width) as usize)));
-    match random.below(8) {
+    match random.below(9) {
         0 => Arc::new(Int64Array::from_iter(optional())),
         1 => Arc::new(StringArray::from_iter(numbers().map(text))),
         2 => {
@@ -54,7 +56,8 @@ fn draw_column(random: &mut Random, numbers: &[i64]) -> ArrayRef {
         5 => Arc::new(BooleanArray::from_iter(
             numbers().map(|n| is_valid(n).then_some(n % 2 == 0)),
         )),
-        6 => Arc::new(Float64Array::from_iter(
+        6 => Arc::new(StringViewArray::from_iter(numbers().map(text))),
+        7 => Arc::new(Float64Array::from_iter(
             optional().map(|n| n.map(|n| n as f64 / 3.0)),
         )),
         _ => Arc::new(Decimal128Array::from_iter(
@@ -75,11 +78,33 @@ fn draw_properties(random: &mut Random) -> WriterProperties {
         .build()
 }
 
+/// Writes an Arrow file of drawn batches and compression.
+fn write_arrow(random: &mut Random, file: File, batch: &RecordBatch) {
+    let codecs = [
+        None,
+        Some(CompressionType::ZSTD),
+        Some(CompressionType::LZ4_FRAME),
+    ];
+    let codec = codecs[random.below(3) as usize];
+    let options = IpcWriteOptions::default()
+        .try_with_compression(codec)
+        .unwrap();
+    let mut writer = FileWriter::try_new_with_options(file, &batch.schema(), options).unwrap();
+    let mut start = 0;
+    while start < batch.num_rows() {
+        let length = (1 + random.below(400) as usize).min(batch.num_rows() - start);
+        writer.write(&batch.slice(start, length)).unwrap();
+        start += length;
+    }
+    writer.finish().unwrap();
+}
+
 /// Writes files with column `n`, the number of the row, and drawn ones below folders `part=0` and so on. Returns the
 /// number of rows.
 fn draw_files(random: &mut Random, folder: &Path) -> i64 {
     let types = random.0;
     let num_columns = 1 + random.below(12);
+    let is_arrow = random.below(3) == 0;
     let mut end = 0;
     for part in 0..=random.below(2) {
         let start = end;
@@ -94,6 +119,14 @@ fn draw_files(random: &mut Random, folder: &Path) -> i64 {
         let batch = RecordBatch::try_from_iter(columns).unwrap();
         let folder = folder.join(format!("part={part}"));
         fs::create_dir_all(&folder).unwrap();
+        if is_arrow {
+            write_arrow(
+                random,
+                File::create(folder.join("a.arrow")).unwrap(),
+                &batch,
+            );
+            continue;
+        }
         let file = File::create(folder.join("a.parquet")).unwrap();
         let properties = Some(draw_properties(random));
         let mut writer = ArrowWriter::try_new(file, batch.schema(), properties).unwrap();

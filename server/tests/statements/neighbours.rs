@@ -8,6 +8,8 @@ use std::time::Duration;
 
 use datafusion::arrow::array::{ArrayRef, Int64Array, RecordBatch};
 use datafusion::arrow::compute::concat_batches;
+use datafusion::arrow::ipc::CompressionType;
+use datafusion::arrow::ipc::writer::{FileWriter, IpcWriteOptions};
 use datafusion::parquet::arrow::ArrowWriter;
 use datafusion::parquet::file::properties::WriterProperties;
 use futures::future::{join_all, select_all};
@@ -276,9 +278,9 @@ async fn messages_that_are_not_read_keep_within_the_memory() {
     assert_eq!(program.death().await, None);
 }
 
-/// Readers of a table of many columns, each of one page.
+/// Readers of tables of many columns: each column one page, or all of them one compressed batch.
 #[tokio::test(flavor = "multi_thread")]
-async fn wide_tables_keep_within_the_memory() {
+async fn wide_tables_and_large_batches_keep_within_the_memory() {
     const NUM_COLUMNS: usize = 500;
     const NUM_ROWS: usize = 14_000;
     let _alone = alone().await;
@@ -297,17 +299,24 @@ async fn wide_tables_keep_within_the_memory() {
         .set_dictionary_enabled(false)
         .set_data_page_row_count_limit(NUM_ROWS)
         .build();
-    let path = folder.path().join("wide.parquet");
-    let file = File::create(&path).unwrap();
-    let mut writer = ArrowWriter::try_new(file, table.schema(), Some(properties)).unwrap();
+    let paths = ["wide.parquet", "large.arrow"].map(|name| folder.path().join(name));
+    let [parquet, arrow] = paths.each_ref().map(|path| File::create(path).unwrap());
+    let mut writer = ArrowWriter::try_new(parquet, table.schema(), Some(properties)).unwrap();
     writer.write(&table).unwrap();
     writer.close().unwrap();
-    let arguments = ["--memory", "256MiB", path.to_str().unwrap()];
+    let zstd = IpcWriteOptions::default().try_with_compression(Some(CompressionType::ZSTD));
+    let schema = table.schema();
+    let mut writer = FileWriter::try_new_with_options(arrow, &schema, zstd.unwrap()).unwrap();
+    writer.write(&table).unwrap();
+    writer.finish().unwrap();
+    let paths = paths.each_ref().map(|path| path.to_str().unwrap());
+    let arguments = ["--memory", "256MiB", paths[0], paths[1]];
     let mut program = Program::start(folder.path(), &arguments);
     let sampler = MemorySampler::start(program.pid(), 4 << 30);
-    let reads = (0..6).map(|offset| {
+    let reads = (0..12).map(|offset| {
         let id = Random::new(6, offset as u64).uuid();
-        let query = json!({ "table": "wide", "offset": offset, "id": id });
+        let name = ["wide", "large"][offset / 6];
+        let query = json!({ "table": name, "offset": offset, "id": id });
         let program = &program;
         async move { program.run(&query, Reader::Whole, PATIENCE).await }
     });

@@ -112,6 +112,20 @@ impl BatchReader {
         })
     }
 
+    /// What reading each of the requested columns of record batch message `index` takes, according to the file: its
+    /// buffers, and as much again while they grow. Blocks.
+    pub(super) fn column_bytes(&self, index: usize) -> Result<Vec<u64>> {
+        let (Message::Batch(header), body_start) = self.header(self.file.messages[index])? else {
+            return Err(damaged("the message is not a record batch"));
+        };
+        let fields = &self.file.wire_schema.fields;
+        let slots = read_layout(&header, fields).map_err(|e| unsound(&e))?;
+        let body = Body::new(&self.file, &header, body_start);
+        let columns = self.columns.iter();
+        let held = |column: &usize| Ok(2 * body.num_bytes(&slots[*column])?);
+        columns.map(held).collect()
+    }
+
     /// The whole record batch message `index`, with all columns and the unchanged body of the file,
     /// after checking it. `None` if the batch must be decoded instead; decoding then also reports what
     /// is wrong with it. Blocks.

@@ -14,6 +14,9 @@ use super::{ArrowFile, limits};
 /// The alignment that arrow-rs expects of buffers.
 const ALIGNMENT: usize = 64;
 
+/// A compressed buffer begins with its size before compression, or with -1 if it is not compressed after all.
+const STATED_BYTES: usize = 8;
+
 /// Buffers one after the other, in the order of the columns. The caller must still confirm that the
 /// file has not changed.
 pub(super) struct Body<'a> {
@@ -39,6 +42,27 @@ impl<'a> Body<'a> {
             ranges: Vec::with_capacity(header.buffers.len()),
             bytes: MutableBuffer::new(0),
         }
+    }
+
+    /// The size of a column after decompression, as the buffers state it.
+    pub(super) fn num_bytes(&self, slot: &ArraySlot) -> Result<u64> {
+        let mut num_bytes = 0u64;
+        for (_, range) in &slot.buffers {
+            let stated = if self.header.compression.is_some() && range.length >= STATED_BYTES {
+                let start = self.file_bytes(*range).start;
+                let mut stated = [0; STATED_BYTES];
+                self.file.file.read_into_unconfirmed(start, &mut stated)?;
+                u64::try_from(i64::from_le_bytes(stated)).ok()
+            } else {
+                None
+            };
+            let stated = stated.unwrap_or(range.length as u64);
+            num_bytes += stated.min(limits().max_decompressed_bytes);
+        }
+        for child in &slot.children {
+            num_bytes += self.num_bytes(child)?;
+        }
+        Ok(num_bytes)
     }
 
     /// Adds a column that was not requested, with empty buffers.

@@ -4,6 +4,7 @@
 mod batch;
 mod body;
 mod error;
+mod large;
 mod scan;
 
 use std::io::BufReader;
@@ -95,6 +96,14 @@ impl ArrowFile {
             wire_schema: survey.schema,
             messages: survey.messages,
         })
+    }
+
+    /// The number of rows of a record batch.
+    fn num_rows_of(&self, message: usize) -> u64 {
+        match self.messages[message].kind {
+            SurveyedKind::Batch { num_rows, .. } => num_rows,
+            _ => 0,
+        }
     }
 
     /// Whether rows in the middle of a record batch can be read without the others.
