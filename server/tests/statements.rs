@@ -36,6 +36,8 @@ mod tables;
 
 #[path = "statements/attacks.rs"]
 mod attacks;
+#[path = "statements/budget.rs"]
+mod budget;
 #[path = "statements/conformance.rs"]
 mod conformance;
 #[path = "statements/crowd.rs"]
