@@ -16,8 +16,8 @@ use crate::allocator;
 use crate::byte_pool::{BytePool, BytesLease};
 use crate::source::column_spill::ColumnSpill;
 
-/// The most memory that a scan may have without a lease.
-const MAX_FREE_BYTES: u64 = 32 << 20;
+/// The memory that a scan may have without a lease: what its query counts for anyway, however little memory there is.
+const FREE_BYTES: u64 = 16 << 20;
 
 /// The unit in which scans that write to disk take turns.
 const TURN_UNIT_BYTES: u64 = 1 << 10;
@@ -48,8 +48,8 @@ pub(super) enum Room {
 impl ScanMemory {
     /// Memory of `limit_bytes`, and temporary files of `disk`.
     pub(crate) fn new(limit_bytes: u64, disk: &Arc<DiskManager>) -> Self {
-        let free_bytes = MAX_FREE_BYTES.min(limit_bytes / 2);
-        let turn_bytes = (2 * free_bytes).max(limit_bytes / 2);
+        let free_bytes = FREE_BYTES.min(2 * limit_bytes);
+        let turn_bytes = (2 * free_bytes).max(limit_bytes);
         Self {
             pool: BytePool::new(limit_bytes),
             free_bytes,

@@ -5,7 +5,9 @@ mod batch;
 mod body;
 mod error;
 mod large;
+mod partition;
 mod scan;
+mod scanned_file;
 
 use std::io::BufReader;
 use std::ops::RangeInclusive;

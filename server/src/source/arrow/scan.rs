@@ -2,17 +2,13 @@
 
 use std::fmt;
 use std::ops::{Range, RangeInclusive};
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
 use colonnade_core::wire::SurveyedKind;
-use datafusion::arrow::array::{RecordBatch, RecordBatchOptions, new_null_array};
 use datafusion::arrow::datatypes::SchemaRef;
-use datafusion::arrow::error::ArrowError;
-use datafusion::common::runtime::SpawnedTask;
 use datafusion::common::stats::Precision;
 use datafusion::common::tree_node::TreeNodeRecursion;
-use datafusion::common::{ScalarValue, Statistics, internal_err};
+use datafusion::common::{Statistics, internal_err};
 use datafusion::datasource::listing::PartitionedFile;
 use datafusion::datasource::table_schema::TableSchema;
 use datafusion::error::{DataFusionError, Result};
@@ -25,16 +21,15 @@ use datafusion::physical_plan::stream::RecordBatchStreamAdapter;
 use datafusion::physical_plan::{
     DisplayAs, DisplayFormatType, ExecutionPlan, Partitioning, PlanProperties, StatisticsArgs,
 };
-use futures::stream::BoxStream;
 use futures::{Stream, StreamExt, TryStreamExt};
 
 use super::ArrowFile;
 use super::batch::BatchReader;
-use super::large::{slice_rows, slices, spill};
+use super::partition::PartitionScan;
+use super::scanned_file::{BatchPosition, Origin, ScannedFile};
 use crate::message::MaybeEncoded;
 use crate::source::file_range::{FileRange, into_partitions};
-use crate::source::merge::widen;
-use crate::source::scan_memory::{Room, ScanMemory};
+use crate::source::scan_memory::ScanMemory;
 
 /// A large record batch is read in ranges of about this size, if it can be cut.
 const MAX_RANGE_BYTES: u64 = 8 << 20;
@@ -50,87 +45,6 @@ pub(in crate::source) struct ArrowScan {
     memory: Arc<ScanMemory>,
     /// The bytes of the batches that it has read.
     pub(in crate::source) scan_bytes: Count,
-}
-
-/// A file of a scan.
-#[derive(Debug)]
-struct ScannedFile {
-    file: Arc<ArrowFile>,
-    /// The requested columns of the file.
-    columns: Vec<usize>,
-    /// Where the values of each column of the scan are.
-    origins: Vec<Origin>,
-    /// Whether the record batches of the file have exactly the columns of the scan.
-    is_whole: bool,
-}
-
-/// Where the values of a column are.
-#[derive(Debug)]
-enum Origin {
-    /// In the next column of the file.
-    File,
-    /// The folders of the file define one value for all rows.
-    Folder(ScalarValue),
-    /// The file lacks the column.
-    Missing,
-}
-
-impl ScannedFile {
-    /// Whether a record batch is compressed.
-    fn is_compressed(&self, message: usize) -> bool {
-        let kind = self.file.messages[message].kind;
-        matches!(
-            kind,
-            SurveyedKind::Batch {
-                is_compressed: true,
-                ..
-            }
-        )
-    }
-
-    /// The columns of the scan, `schema`, for a batch of the requested columns of the file.
-    fn with_all_columns(&self, batch: &RecordBatch, schema: &SchemaRef) -> Result<RecordBatch> {
-        let num_rows = batch.num_rows();
-        let options = RecordBatchOptions::new().with_row_count(Some(num_rows));
-        let mut read = batch.columns().iter();
-        let origins = self.origins.iter().zip(schema.fields());
-        let columns = origins.filter_map(|(origin, field)| match origin {
-            Origin::File => read.next().map(|values| {
-                widen(values, field.data_type()).map_err(|error| {
-                    let name = field.name();
-                    DataFusionError::Execution(format!("a value of column {name:?}: {error}"))
-                })
-            }),
-            Origin::Folder(value) => Some(value.to_array_of_size(num_rows)),
-            Origin::Missing => Some(Ok(new_null_array(field.data_type(), num_rows))),
-        });
-        let columns = columns.collect::<Result<_>>()?;
-        Ok(RecordBatch::try_new_with_options(
-            Arc::clone(schema),
-            columns,
-            &options,
-        )?)
-    }
-
-    /// Whether a range may be passed on as a message, with a body of a size in `body_bytes`.
-    fn may_pass(&self, range: &FileRange<BatchPosition>, body_bytes: &RangeInclusive<u64>) -> bool {
-        let message = self.file.messages[range.at.message];
-        let all_plain = SurveyedKind::Batch {
-            num_rows: range.rows.end,
-            is_compressed: false,
-        };
-        self.is_whole
-            && range.rows.start == 0
-            && message.kind == all_plain
-            && body_bytes.contains(&(message.end - message.body_start))
-    }
-}
-
-/// A record batch: message `message` of file `file`.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(in crate::source) struct BatchPosition {
-    file: usize,
-    message: usize,
 }
 
 impl ArrowScan {
@@ -262,143 +176,6 @@ impl ArrowScan {
         );
         read.try_flatten()
     }
-}
-
-/// A partition of a scan.
-struct PartitionScan {
-    files: Arc<[ScannedFile]>,
-    schema: SchemaRef,
-    memory: Arc<ScanMemory>,
-    pass: Option<RangeInclusive<u64>>,
-    scan_bytes: Count,
-}
-
-type Rows = BoxStream<'static, Result<MaybeEncoded>>;
-
-/// Rows of a range, or the sizes of their columns if these need much memory.
-enum Read {
-    Rows(MaybeEncoded),
-    Large(Vec<u64>),
-}
-
-impl PartitionScan {
-    /// The rows of a range, and the reader that may have the dictionaries of the next one.
-    async fn read(
-        self: Arc<Self>,
-        range: FileRange<BatchPosition>,
-        reader: Option<(usize, BatchReader)>,
-    ) -> Result<(Rows, (usize, BatchReader))> {
-        let file = range.at.file;
-        let scanned = &self.files[file];
-        let mut reader = match reader {
-            Some((index, reader)) if index == file => reader,
-            _ => BatchReader::new(Arc::clone(&scanned.file), scanned.columns.clone()),
-        };
-        let mut pass = self.pass.iter();
-        let passes = pass.any(|sizes| scanned.may_pass(&range, sizes));
-        // Reading takes no longer than handing the work to another thread and back.
-        let is_quick = passes && !scanned.file.file.is_remote();
-        let (scan, first) = (Arc::clone(&self), range.clone());
-        let read = move || {
-            let read = scan.read_small(&mut reader, &first, passes)?;
-            Ok((read, reader))
-        };
-        // arrow-rs panics at some contradictory values.
-        let (read, reader) = if is_quick {
-            catch_unwind(AssertUnwindSafe(read)).unwrap_or_else(|_| Err(contradictory()))?
-        } else {
-            blocking(read).await?
-        };
-        self.scan_bytes.add(range.num_bytes as usize);
-        Ok(match read {
-            Read::Rows(rows) => {
-                let rows = futures::stream::once(std::future::ready(Ok(rows)));
-                (rows.boxed(), (file, reader))
-            }
-            Read::Large(columns) => {
-                let (rows, reader) = self.read_large(range, reader, columns).await?;
-                (rows, (file, reader))
-            }
-        })
-    }
-
-    /// The rows of a range, if they need little memory. Blocks.
-    fn read_small(
-        &self,
-        reader: &mut BatchReader,
-        range: &FileRange<BatchPosition>,
-        passes: bool,
-    ) -> Result<Read> {
-        let (scanned, message) = (&self.files[range.at.file], range.at.message);
-        if passes && let Some(message) = reader.pass(message)? {
-            return Ok(Read::Rows(MaybeEncoded::Message(message)));
-        }
-        if scanned.is_compressed(message) || !self.memory.is_free(range.num_bytes) {
-            let columns = reader.column_bytes(message)?;
-            if !self.memory.is_free(columns.iter().sum()) {
-                return Ok(Read::Large(columns));
-            }
-        }
-        let batch = reader.read(message, &range.rows)?;
-        let batch = scanned.with_all_columns(&batch, &self.schema)?;
-        Ok(Read::Rows(MaybeEncoded::Batch(batch)))
-    }
-
-    /// The rows of a range whose columns need so much memory.
-    async fn read_large(
-        self: Arc<Self>,
-        range: FileRange<BatchPosition>,
-        mut reader: BatchReader,
-        columns: Vec<u64>,
-    ) -> Result<(Rows, BatchReader)> {
-        let (file, message) = (range.at.file, range.at.message);
-        let scanned = &self.files[file];
-        let num_bytes = columns.iter().sum();
-        let slice_rows = slice_rows(scanned.file.num_rows_of(message), num_bytes);
-        let scan = Arc::clone(&self);
-        let shaped = move |batch: Result<RecordBatch>| {
-            let batch = scan.files[file].with_all_columns(&batch?, &scan.schema)?;
-            Ok(MaybeEncoded::Batch(batch))
-        };
-        match self.memory.room(num_bytes) {
-            Room::Memory(lease) => {
-                let read = move || Ok((reader.read(message, &range.rows)?, reader));
-                let (batch, reader) = blocking(read).await?;
-                let slices: Vec<RecordBatch> = slices(&batch, slice_rows).collect();
-                let rows = futures::stream::iter(slices).map(move |slice| {
-                    let _ = &lease;
-                    shaped(Ok(slice))
-                });
-                Ok((rows.boxed(), reader))
-            }
-            Room::Disk => {
-                let (arrow, requested) = (Arc::clone(&scanned.file), scanned.columns.clone());
-                let schema = Arc::new(arrow.schema.project(&requested)?);
-                let (batch, memory) = ((message, range.rows), Arc::clone(&self.memory));
-                // Nobody else gets the turn while this stream is not polled, so the turn is another task's.
-                let spilling = SpawnedTask::spawn(async move {
-                    let turn = memory.turn(&columns).await?;
-                    blocking(move || spill(&arrow, &requested, batch, slice_rows, turn)).await
-                });
-                let spill = spilling.join_unwind().await;
-                let spill = spill.map_err(|error| DataFusionError::External(Box::new(error)))??;
-                let rows = spill.into_rows(schema)?;
-                Ok((rows.map(shaped).boxed(), reader))
-            }
-        }
-    }
-}
-
-/// The result of work on another thread, which blocks.
-async fn blocking<T: Send + 'static>(
-    work: impl FnOnce() -> Result<T> + Send + 'static,
-) -> Result<T> {
-    let done = tokio::task::spawn_blocking(work).await;
-    done.unwrap_or_else(|_| Err(contradictory()))
-}
-
-fn contradictory() -> DataFusionError {
-    ArrowError::IpcError("the values of a batch contradict each other".into()).into()
 }
 
 impl DisplayAs for ArrowScan {
