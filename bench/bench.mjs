@@ -2,7 +2,7 @@
 // Colonnade, its peers and the physical floor.
 //
 // Compared readers alternate within each round. A complete run writes `bench/RESULTS.md` with its plots,
-// and `bench/floors.json`. Its raw numbers are in `bench/results.json` of the cache folder (`cacheDir`),
+// and `bench/floors.json`. `--only` writes the sections of that file that it measured. Its raw numbers are in `bench/results.json` of the cache folder (`cacheDir`),
 // where `--continue` finds those of an interrupted run. `--quick` runs each benchmark once and small: it
 // checks that all readers read the same, and fails if the ratio of a time to its floor has doubled.
 // `--only soak [--minutes N] [--seed N]` checks a server under load; it is not part of a whole run.
@@ -21,6 +21,7 @@ import { guardFloors, writeRatios } from "./browser/floor-guard.mjs";
 import { describeMachine, isNoisy, load, OtherLoad, quietly } from "./browser/machine.mjs";
 import { measureReading } from "./browser/reading.mjs";
 import { report } from "./browser/report.mjs";
+import { withSections } from "./browser/sections.mjs";
 import { openSite } from "./browser/site.mjs";
 import { measureTable, TABLES } from "./browser/tables.mjs";
 import { WORKLOADS } from "./browser/workloads.mjs";
@@ -89,8 +90,10 @@ async function main() {
   });
   const { text, files } = report(plan, results);
   process.stdout.write(text);
+  const page = join(root, "bench/RESULTS.md");
+  if (!isQuick)
+    writeFileSync(page, isWhole ? text : withSections(readFileSync(page, "utf8"), text));
   if (!isWhole) return;
-  writeFileSync(join(root, "bench/RESULTS.md"), text);
   writeRatios(results.workloads);
   mkdirSync(join(root, "bench/plots"), { recursive: true });
   for (const [name, svg] of Object.entries(files)) {
