@@ -3,6 +3,8 @@
 
 #![allow(clippy::unwrap_used)]
 
+#[path = "kernels/distributions.rs"]
+mod distributions;
 #[path = "kernels/random.rs"]
 mod random;
 #[path = "kernels/summary_and_find.rs"]

@@ -37,11 +37,16 @@ pub(super) fn with_room<T>(len: usize) -> Result<Vec<T>, KernelError> {
     let mut items = Vec::new();
     match items.try_reserve_exact(len) {
         Ok(()) => Ok(items),
-        Err(_) => Err(KernelError::new(
-            "out_of_memory",
-            format!("not enough memory for {len} rows; filter to fewer rows first"),
-        )),
+        Err(_) => Err(no_room(len)),
     }
+}
+
+/// There is no memory for `num_rows` rows.
+pub(super) fn no_room(num_rows: usize) -> KernelError {
+    KernelError::new(
+        "out_of_memory",
+        format!("not enough memory for {num_rows} rows; filter to fewer rows first"),
+    )
 }
 
 /// A vector of `len` times `value`. Returns an error where an allocation would abort.

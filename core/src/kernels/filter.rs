@@ -2,16 +2,16 @@ use std::sync::Arc;
 
 use arrow_array::cast::AsArray;
 use arrow_array::{Array, ArrayRef};
+use arrow_buffer::NullBuffer;
 use arrow_schema::DataType;
 
-use super::column::{num_rows, pointed_values, pointers};
+use super::column::{num_rows, push_codes};
 use super::error::{KernelError, filled};
-use super::key::{
-    Key, Key256, Keyed, Physical, each_boolean, each_bytes, each_native, with_native,
-};
+use super::key::{Key, Key256, Keyed, Physical, each_boolean, each_bytes, with_native};
 use super::literal::Literal;
 use super::predicate::{Leaf, Predicate, Test, parse_predicate};
 use super::row_order::RowOrder;
+use super::texts::Texts;
 use crate::semantics::{Comparison, value_type};
 use crate::table::Table;
 use crate::text::{CellKind, CellText, FixedOffsets, TimeZones, underlying, write_cell};
@@ -39,14 +39,16 @@ pub struct FilterJob {
     pointed: Vec<Option<Pointed>>,
 }
 
+/// The results for the values of a dictionary.
 #[derive(Debug)]
 struct Pointed {
-    values: ArrayRef,
-    answers: Vec<Option<bool>>,
+    dictionary: usize,
+    answers: Truth,
 }
 
 /// For each row of a range, whether the predicate is true and whether it is false. For null it is
 /// neither.
+#[derive(Debug)]
 struct Truth {
     yes: Vec<u64>,
     no: Vec<u64>,
@@ -205,8 +207,17 @@ impl ChunkRange {
         }
     }
 
+    /// A word for 64 rows each, with a bit for each row.
+    fn ones(len: usize) -> Vec<u64> {
+        let mut words = vec![u64::MAX; len.div_ceil(64)];
+        if let (Some(last), 1..) = (words.last_mut(), len % 64) {
+            *last >>= 64 - len % 64;
+        }
+        words
+    }
+
     fn constant(self, value: bool) -> Truth {
-        let ones = self.masked(vec![u64::MAX; (self.end - self.start).div_ceil(64)]);
+        let ones = Self::ones(self.end - self.start);
         let zeros = vec![0; ones.len()];
         if value {
             Truth {
@@ -221,46 +232,63 @@ impl ChunkRange {
         }
     }
 
-    /// The words without the bits after the last row.
-    fn masked(self, mut words: Vec<u64>) -> Vec<u64> {
-        let rest = (self.end - self.start) % 64;
-        if let (Some(last), 1..) = (words.last_mut(), rest) {
-            *last &= (1 << rest) - 1;
-        }
-        words
-    }
-
     fn leaf(self, leaf: &Leaf, pointed: &mut Option<Pointed>) -> Truth {
         let array = &leaf.column.chunks()[self.chunk];
-        match (&leaf.test, pointed_values(array)) {
+        match (&leaf.test, leaf.column.dictionary_of(self.chunk)) {
             (Test::Constant(value), _) => self.constant(*value),
             (Test::IsNull { negated }, _) => {
-                let mut truth = TruthBuilder::new(self);
-                for index in self.start..self.end {
-                    truth.push(Some(is_null(array, index) != *negated));
-                }
-                truth.finish()
+                let yes = packed(self.start..self.end, |index| {
+                    is_null(array, index) != *negated
+                });
+                Truth::of_values(yes, None, self.start, self.end)
             }
-            (test, None) => {
-                answers(test, array, self.start, self.end, TruthBuilder::new(self)).finish()
-            }
-            (test, Some(values)) => {
-                let is_same = |known: &&mut Pointed| Arc::ptr_eq(&known.values, values);
-                if pointed.as_mut().filter(is_same).is_none() {
-                    *pointed = Some(Pointed {
-                        values: Arc::clone(values),
-                        answers: answers(test, values, 0, values.len(), Vec::new()),
-                    });
+            (test, None) => answers(test, array, self.start, self.end),
+            (test, Some(dictionary)) => {
+                let known = pointed
+                    .take()
+                    .filter(|known| known.dictionary == dictionary);
+                let known = pointed.insert(known.unwrap_or_else(|| {
+                    let values = &leaf.column.dictionaries()[dictionary];
+                    let answers = answers(test, values, 0, values.len());
+                    Pointed {
+                        dictionary,
+                        answers,
+                    }
+                }));
+                let mut codes = Vec::with_capacity(self.end - self.start);
+                push_codes(array, self.start, self.end, &mut codes);
+                let of_codes = |words: &[u64]| {
+                    let is_in = |code: &u32| {
+                        let word = words.get((code / 64) as usize).copied();
+                        word.unwrap_or(0) >> (code % 64) & 1 == 1
+                    };
+                    packed(&codes, is_in)
+                };
+                Truth {
+                    yes: of_codes(&known.answers.yes),
+                    no: of_codes(&known.answers.no),
                 }
-                let known = pointed.as_ref().map_or(&[][..], |known| &known.answers);
-                let mut truth = TruthBuilder::new(self);
-                for pointer in pointers(array, self.start, self.end) {
-                    truth.push(pointer.and_then(|index| known[index]));
-                }
-                truth.finish()
             }
         }
     }
+}
+
+/// A bit for each item, from the lowest bit of the first word on.
+#[inline]
+fn packed<T>(
+    items: impl IntoIterator<Item = T, IntoIter: ExactSizeIterator>,
+    holds: impl Fn(T) -> bool,
+) -> Vec<u64> {
+    let mut items = items.into_iter();
+    let mut words = Vec::with_capacity(items.len().div_ceil(64));
+    while items.len() > 0 {
+        let mut word = 0;
+        for (bit, item) in (0..64).zip(&mut items) {
+            word |= u64::from(holds(item)) << bit;
+        }
+        words.push(word);
+    }
+    words
 }
 
 fn is_null(array: &ArrayRef, index: usize) -> bool {
@@ -269,6 +297,27 @@ fn is_null(array: &ArrayRef, index: usize) -> bool {
 }
 
 impl Truth {
+    /// The answers `yes` for slots `[start, end)` of an array, without those for null.
+    fn of_values(mut yes: Vec<u64>, nulls: Option<&NullBuffer>, start: usize, end: usize) -> Self {
+        let valid = match nulls {
+            None => ChunkRange::ones(end - start),
+            Some(nulls) => {
+                let bits = nulls.inner().slice(start, end - start);
+                bits.bit_chunks().iter_padded().take(yes.len()).collect()
+            }
+        };
+        let pairs = yes.iter_mut().zip(&valid);
+        let no = pairs.map(|(word, valid)| {
+            let no = !*word & valid;
+            *word &= valid;
+            no
+        });
+        Self {
+            no: no.collect(),
+            yes,
+        }
+    }
+
     fn zip(&mut self, other: &Self, yes: impl Fn(u64, u64) -> u64, no: impl Fn(u64, u64) -> u64) {
         for (mine, theirs) in self.yes.iter_mut().zip(&other.yes) {
             *mine = yes(*mine, *theirs);
@@ -279,17 +328,6 @@ impl Truth {
     }
 }
 
-/// Receives the answers row by row.
-trait Answers {
-    fn push(&mut self, answer: Option<bool>);
-}
-
-impl Answers for Vec<Option<bool>> {
-    fn push(&mut self, answer: Option<bool>) {
-        Vec::push(self, answer);
-    }
-}
-
 struct TruthBuilder {
     truth: Truth,
     len: usize,
@@ -297,8 +335,8 @@ struct TruthBuilder {
 }
 
 impl TruthBuilder {
-    fn new(range: ChunkRange) -> Self {
-        let room = (range.end - range.start).div_ceil(64);
+    fn new(len: usize) -> Self {
+        let room = len.div_ceil(64);
         Self {
             truth: Truth {
                 yes: Vec::with_capacity(room),
@@ -306,6 +344,17 @@ impl TruthBuilder {
             },
             len: 0,
             word: [0; 2],
+        }
+    }
+
+    #[inline]
+    fn push(&mut self, answer: Option<bool>) {
+        let bit = self.len % 64;
+        self.word[0] |= u64::from(answer == Some(true)) << bit;
+        self.word[1] |= u64::from(answer == Some(false)) << bit;
+        self.len += 1;
+        if bit == 63 {
+            self.flush();
         }
     }
 
@@ -323,54 +372,48 @@ impl TruthBuilder {
     }
 }
 
-impl Answers for TruthBuilder {
-    #[inline]
-    fn push(&mut self, answer: Option<bool>) {
-        let bit = self.len % 64;
-        self.word[0] |= u64::from(answer == Some(true)) << bit;
-        self.word[1] |= u64::from(answer == Some(false)) << bit;
-        self.len += 1;
-        if bit == 63 {
-            self.flush();
-        }
-    }
-}
-
 /// Tests slots `[start, end)` of a plain array.
-fn answers<A: Answers>(test: &Test, array: &ArrayRef, start: usize, end: usize, mut out: A) -> A {
+fn answers(test: &Test, array: &ArrayRef, start: usize, end: usize) -> Truth {
+    let mut truth = TruthBuilder::new(end - start);
     match test {
-        Test::Contains(finder) => {
-            each_text(array, start, end, |text| {
-                out.push(text.map(|text| finder.find(text).is_some()));
+        Test::Contains(pattern) if array.data_type().is_string() => {
+            let mut yes = vec![0; (end - start).div_ceil(64)];
+            Texts::of(array).find(start..end, pattern, &mut Vec::new(), |index| {
+                yes[(index - start) / 64] |= 1 << ((index - start) % 64);
             });
-            return out;
+            return Truth::of_values(yes, array.nulls(), start, end);
+        }
+        Test::Contains(pattern) => {
+            each_text(array, start, end, |text| {
+                truth.push(text.map(|text| pattern.find_from(text, 0).is_some()));
+            });
         }
         Test::StartsWith(prefix) => {
             each_text(array, start, end, |text| {
-                out.push(text.map(|text| text.starts_with(prefix)));
+                truth.push(text.map(|text| text.starts_with(prefix)));
             });
-            return out;
         }
-        Test::IsNull { .. } | Test::Constant(_) | Test::Compare(..) | Test::In(_) => {}
+        _ => {
+            let physical = Physical::of(array.data_type());
+            with_native!(physical, N => {
+                let test = KeyTest::<<N as Keyed>::Key>::new(test);
+                let data = array.to_data();
+                let yes = test.packed(&data.buffer::<N>(0)[start..end]);
+                return Truth::of_values(yes, array.nulls(), start, end);
+            }, _ => match physical {
+                Physical::Boolean => {
+                    let test = KeyTest::<u64>::new(test);
+                    each_boolean(array.as_boolean(), start, end, |value| {
+                        truth.push(value.map(|value| test.holds(u64::from(value))));
+                    });
+                }
+                _ => each_bytes(array, start, end, |value| {
+                    truth.push(value.map(|value| bytes_hold(test, value)));
+                }),
+            });
+        }
     }
-    let physical = Physical::of(array.data_type());
-    with_native!(physical, N => {
-        let test = KeyTest::<<N as Keyed>::Key>::new(test);
-        each_native::<N>(array, start, end, |value| {
-            out.push(value.map(|value| test.holds(value.key())));
-        });
-    }, _ => match physical {
-        Physical::Boolean => {
-            let test = KeyTest::<u64>::new(test);
-            each_boolean(array.as_boolean(), start, end, |value| {
-                out.push(value.map(|value| test.holds(u64::from(value))));
-            });
-        }
-        _ => each_bytes(array, start, end, |value| {
-            out.push(value.map(|value| bytes_hold(test, value)));
-        }),
-    });
-    out
+    truth.finish()
 }
 
 fn each_text(array: &ArrayRef, start: usize, end: usize, mut visit: impl FnMut(Option<&[u8]>)) {
@@ -388,40 +431,61 @@ fn each_text(array: &ArrayRef, start: usize, end: usize, mut visit: impl FnMut(O
 
 /// A key that a literal of the same width can become.
 trait LiteralKey: Key {
+    const LEAST: Self;
+    const MOST: Self;
     fn of(literal: &Literal) -> Option<Self>;
+    fn is_between(self, least: Self, most: Self) -> bool;
 }
 
 impl LiteralKey for u64 {
+    const LEAST: Self = 0;
+    const MOST: Self = Self::MAX;
     fn of(literal: &Literal) -> Option<Self> {
         match literal {
             Literal::Narrow(key) => Some(*key),
             _ => None,
         }
     }
+    #[inline]
+    fn is_between(self, least: Self, most: Self) -> bool {
+        self.wrapping_sub(least) <= most - least
+    }
 }
 
 impl LiteralKey for u128 {
+    const LEAST: Self = 0;
+    const MOST: Self = Self::MAX;
     fn of(literal: &Literal) -> Option<Self> {
         match literal {
             Literal::Wide(key) => Some(*key),
             _ => None,
         }
     }
+    #[inline]
+    fn is_between(self, least: Self, most: Self) -> bool {
+        self.wrapping_sub(least) <= most - least
+    }
 }
 
 impl LiteralKey for Key256 {
+    const LEAST: Self = (0, 0);
+    const MOST: Self = (u128::MAX, u128::MAX);
     fn of(literal: &Literal) -> Option<Self> {
         match literal {
             Literal::Widest(key) => Some(*key),
             _ => None,
         }
     }
+    fn is_between(self, least: Self, most: Self) -> bool {
+        least <= self && self <= most
+    }
 }
 
 /// A test of keys.
 enum KeyTest<K> {
     Constant(bool),
-    Compare(Comparison, K),
+    Between(K, K),
+    NotBetween(K, K),
     /// Keys in ascending order.
     In(Vec<K>),
 }
@@ -450,13 +514,18 @@ impl<K: LiteralKey> KeyTest<K> {
                 Comparison::Ne | Comparison::Lt | Comparison::Le
             )),
             Literal::After(before) => match (op, K::of(before)) {
-                (Comparison::Lt | Comparison::Le, Some(key)) => Self::Compare(Comparison::Le, key),
-                (Comparison::Gt | Comparison::Ge, Some(key)) => Self::Compare(Comparison::Gt, key),
+                (Comparison::Lt | Comparison::Le, Some(key)) => Self::Between(K::LEAST, key),
+                (Comparison::Gt | Comparison::Ge, Some(key)) => Self::NotBetween(K::LEAST, key),
                 _ => Self::Constant(op == Comparison::Ne),
             },
-            literal => match K::of(literal) {
-                Some(key) => Self::Compare(op, key),
-                None => Self::Constant(false),
+            literal => match (op, K::of(literal)) {
+                (_, None) => Self::Constant(false),
+                (Comparison::Eq, Some(key)) => Self::Between(key, key),
+                (Comparison::Ne, Some(key)) => Self::NotBetween(key, key),
+                (Comparison::Lt, Some(key)) => Self::NotBetween(key, K::MOST),
+                (Comparison::Le, Some(key)) => Self::Between(K::LEAST, key),
+                (Comparison::Gt, Some(key)) => Self::NotBetween(K::LEAST, key),
+                (Comparison::Ge, Some(key)) => Self::Between(key, K::MOST),
             },
         }
     }
@@ -465,13 +534,22 @@ impl<K: LiteralKey> KeyTest<K> {
     fn holds(&self, key: K) -> bool {
         match self {
             Self::Constant(value) => *value,
-            Self::Compare(Comparison::Eq, other) => key == *other,
-            Self::Compare(Comparison::Ne, other) => key != *other,
-            Self::Compare(Comparison::Lt, other) => key < *other,
-            Self::Compare(Comparison::Le, other) => key <= *other,
-            Self::Compare(Comparison::Gt, other) => key > *other,
-            Self::Compare(Comparison::Ge, other) => key >= *other,
+            Self::Between(least, most) => key.is_between(*least, *most),
+            Self::NotBetween(least, most) => !key.is_between(*least, *most),
             Self::In(keys) => keys.binary_search(&key).is_ok(),
+        }
+    }
+
+    /// A bit for each value, whether it is null or not.
+    fn packed<N: Keyed<Key = K>>(&self, values: &[N]) -> Vec<u64> {
+        match self {
+            Self::Between(least, most) => {
+                packed(values, |value| value.key().is_between(*least, *most))
+            }
+            Self::NotBetween(least, most) => {
+                packed(values, |value| !value.key().is_between(*least, *most))
+            }
+            _ => packed(values, |value| self.holds(value.key())),
         }
     }
 }
@@ -490,9 +568,7 @@ fn bytes_hold(test: &Test, value: &[u8]) -> bool {
             Comparison::Gt => order.is_gt(),
             Comparison::Ge => order.is_ge(),
         }),
-        Test::In(literals) => literals
-            .iter()
-            .any(|literal| with(literal).is_some_and(std::cmp::Ordering::is_eq)),
+        Test::InBytes(values) => values.contains(value),
         _ => false,
     }
 }

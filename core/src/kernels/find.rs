@@ -1,22 +1,29 @@
+use std::cell::OnceCell;
 use std::sync::Arc;
 
+use arrow_array::{Array, ArrayRef};
+use arrow_schema::DataType;
 use serde_json::json;
 
-use super::column::{Column, column_index, column_names};
+use super::column::{Column, column_index, column_names, push_codes};
 use super::error::KernelError;
 use super::row_order::RowOrder;
-use crate::semantics::{Pattern, check_find, may_hold};
+use super::texts::Texts;
+use crate::semantics::{Pattern, check_find, may_hold, value_type};
 use crate::table::Table;
-use crate::text::{CellKind, CellText, TimeZones, write_cell};
+use crate::text::{CellKind, CellText, Extension, TimeZones, write_cell};
 
-/// Cells that one step searches.
+/// Cells that one step searches, of those whose text has to be written.
 const STEP_CELLS: usize = 4096;
 
-/// Bytes of text after which a step ends, because nested values can be long.
-const STEP_BYTES: usize = 64 << 10;
+/// Rows that one step searches at most.
+const STEP_ROWS: usize = 32_768;
 
-/// Maximum number of characters that are searched in a cell. The text of a nested value can be larger
-/// than its memory.
+/// Bytes of text after which a step ends.
+const STEP_BYTES: usize = 256 << 10;
+
+/// Maximum number of characters that are searched in a cell whose text has to be written. The text of a
+/// nested value can be larger than its memory.
 const MAX_CHARS: usize = 16 << 20;
 
 /// The parameters of a search.
@@ -38,12 +45,166 @@ pub struct FindRequest {
 #[derive(Debug)]
 pub struct FindJob {
     base: Arc<RowOrder>,
-    columns: Vec<Column>,
+    columns: Vec<Searched>,
     pattern: Pattern,
     limit: usize,
     from: usize,
     next: usize,
     matches: Vec<(usize, Vec<usize>)>,
+}
+
+/// A column to search.
+#[derive(Debug)]
+struct Searched {
+    column: Column,
+    access: Access,
+}
+
+/// How cells are searched.
+#[derive(Debug)]
+enum Access {
+    /// In the bytes of each chunk.
+    Texts(Vec<Texts>),
+    /// Once for each text of a dictionary: whether it contains the pattern.
+    Values(Vec<OnceCell<Vec<bool>>>),
+    /// In the written text of each cell.
+    Cells,
+}
+
+impl Searched {
+    fn new(column: Column) -> Self {
+        let values = value_type(&column.data_type);
+        let access = if column.extension.is_some() || !values.is_string() {
+            Access::Cells
+        } else if column.dictionaries().is_empty() {
+            Access::Texts(column.chunks().iter().map(Texts::of).collect())
+        } else if *values == DataType::Utf8View {
+            // Many long texts can share a few bytes, so they are searched only in the rows.
+            Access::Cells
+        } else {
+            let dictionaries = column.dictionaries().iter();
+            Access::Values(dictionaries.map(|_| OnceCell::new()).collect())
+        };
+        Self { column, access }
+    }
+
+    /// How many of `rows` can be searched in a step, which is at least one.
+    fn num_step_rows(&self, rows: &[u32]) -> usize {
+        let Access::Texts(texts) = &self.access else {
+            return rows.len();
+        };
+        let (mut num_rows, mut num_bytes) = (0, 0);
+        self.column.each_chunk_run(rows, |chunk, first, last| {
+            let starts = (texts[chunk].start_of(first), texts[chunk].start_of(last));
+            let run_bytes = match starts {
+                (Some(start), Some(end)) => end - start,
+                _ => STEP_BYTES,
+            };
+            if num_bytes + run_bytes <= STEP_BYTES {
+                num_bytes += run_bytes;
+                num_rows += last - first;
+                return;
+            }
+            for index in first..last {
+                if num_bytes < STEP_BYTES {
+                    num_bytes += texts[chunk].get(index).map_or(0, <[u8]>::len);
+                    num_rows += 1;
+                }
+            }
+        });
+        num_rows.max(1)
+    }
+
+    /// Appends the indexes of those of `rows` whose cells contain the pattern. Returns how many rows it
+    /// searched; the texts of the others would make the step too long.
+    fn search(
+        &self,
+        pattern: &Pattern,
+        rows: &[u32],
+        zones: &dyn TimeZones,
+        found: &mut Vec<usize>,
+    ) -> usize {
+        let chunks = self.column.chunks();
+        let (mut lower, mut codes) = (Vec::new(), Vec::new());
+        let mut cells = Cells::new(pattern, self.column.extension, zones);
+        let mut at = 0;
+        self.column.each_chunk_run(rows, |chunk, first, last| {
+            let before = at;
+            let mut find = |index: usize| found.push(before + index - first);
+            match &self.access {
+                Access::Texts(texts) => {
+                    texts[chunk].find(first..last, pattern, &mut lower, find);
+                }
+                Access::Values(known) => {
+                    let dictionary = self.column.dictionary_of(chunk).unwrap_or(0);
+                    let values = &self.column.dictionaries()[dictionary];
+                    let answers = known[dictionary].get_or_init(|| answers(values, pattern));
+                    codes.clear();
+                    push_codes(&chunks[chunk], first, last, &mut codes);
+                    for (index, code) in (first..).zip(&codes) {
+                        if answers.get(*code as usize) == Some(&true) {
+                            find(index);
+                        }
+                    }
+                }
+                Access::Cells => {
+                    for index in first..last {
+                        if cells.num_bytes < STEP_BYTES {
+                            if cells.has(&chunks[chunk], index) {
+                                find(index);
+                            }
+                            at += 1;
+                        }
+                    }
+                    return;
+                }
+            }
+            at += last - first;
+        });
+        at
+    }
+}
+
+/// Searches the written texts of cells.
+struct Cells<'a> {
+    pattern: &'a Pattern,
+    extension: Option<Extension>,
+    zones: &'a dyn TimeZones,
+    text: String,
+    letters: Vec<char>,
+    /// The size of the texts so far.
+    num_bytes: usize,
+}
+
+impl<'a> Cells<'a> {
+    fn new(pattern: &'a Pattern, extension: Option<Extension>, zones: &'a dyn TimeZones) -> Self {
+        Self {
+            pattern,
+            extension,
+            zones,
+            text: String::new(),
+            letters: Vec::new(),
+            num_bytes: 0,
+        }
+    }
+
+    fn has(&mut self, array: &ArrayRef, index: usize) -> bool {
+        self.text.clear();
+        let mut out = CellText::new(&mut self.text, MAX_CHARS);
+        let kind = write_cell(array, self.extension, index, self.zones, &mut out);
+        self.num_bytes += self.text.len();
+        kind != CellKind::Null && self.pattern.is_in(&self.text, &mut self.letters)
+    }
+}
+
+/// For each text of a dictionary, whether it contains the pattern.
+fn answers(values: &ArrayRef, pattern: &Pattern) -> Vec<bool> {
+    let mut answers = vec![false; values.len()];
+    let rows = 0..values.len();
+    Texts::of(values).find(rows, pattern, &mut Vec::new(), |index| {
+        answers[index] = true;
+    });
+    answers
 }
 
 impl FindJob {
@@ -73,7 +234,7 @@ impl FindJob {
             let mut column = Column::try_new(table, index)?;
             column.name = std::mem::take(&mut names[index]);
             if column.extension.is_some() || may_hold(&column.data_type, &request.text) {
-                columns.push(column);
+                columns.push(Searched::new(column));
             }
         }
         Ok(Self {
@@ -92,35 +253,33 @@ impl FindJob {
         if self.columns.is_empty() {
             self.next = self.base.len();
         }
-        let num_rows = (STEP_CELLS / self.columns.len().max(1)).max(1);
+        let cells = self.columns.iter();
+        let cells = cells.filter(|searched| matches!(searched.access, Access::Cells));
+        let num_rows = STEP_ROWS.min(STEP_CELLS / cells.count().max(1)).max(1);
         let end = self.base.len().min(self.next + num_rows);
-        let (mut text, mut letters) = (String::new(), Vec::new());
-        let mut num_bytes = 0;
-        while self.next < end && self.matches.len() < self.limit && num_bytes < STEP_BYTES {
-            let Some(row) = self.base.get(self.next) else {
-                break;
-            };
-            let mut found = Vec::new();
-            for (position, column) in self.columns.iter().enumerate() {
-                let (array, index) = column.locate(row);
-                text.clear();
-                let kind = write_cell(
-                    array,
-                    column.extension,
-                    index,
-                    zones,
-                    &mut CellText::new(&mut text, MAX_CHARS),
-                );
-                num_bytes += text.len();
-                if kind != CellKind::Null && self.pattern.is_in(&text, &mut letters) {
-                    found.push(position);
-                }
-            }
-            if !found.is_empty() {
-                self.matches.push((self.next, found));
-            }
-            self.next += 1;
+        let mut rows = Vec::with_capacity(num_rows);
+        self.base.push_numbers(self.next..end, &mut rows);
+        for searched in &self.columns {
+            rows.truncate(searched.num_step_rows(&rows));
         }
+        let mut found = Vec::new();
+        for (column, searched) in self.columns.iter().enumerate() {
+            let mut indexes = Vec::new();
+            rows.truncate(searched.search(&self.pattern, &rows, zones, &mut indexes));
+            found.extend(indexes.into_iter().map(|index| (index, column)));
+        }
+        found.retain(|(index, _)| *index < rows.len());
+        found.sort_unstable();
+        let mut num_searched = rows.len();
+        for of_row in found.chunk_by(|(index, _), (other, _)| index == other) {
+            let columns = of_row.iter().map(|(_, column)| *column).collect();
+            self.matches.push((self.next + of_row[0].0, columns));
+            if self.matches.len() == self.limit {
+                num_searched = of_row[0].0 + 1;
+                break;
+            }
+        }
+        self.next += num_searched;
         self.next >= self.base.len() || self.matches.len() >= self.limit
     }
 
@@ -135,7 +294,7 @@ impl FindJob {
     /// position in the view. `next` is null if all rows were searched.
     #[must_use]
     pub fn finish(self) -> String {
-        let name = |position: &usize| self.columns[*position].name.as_str();
+        let name = |position: &usize| self.columns[*position].column.name.as_str();
         let matches: Vec<_> = self
             .matches
             .iter()

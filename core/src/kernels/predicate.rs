@@ -1,5 +1,7 @@
 //! The JSON filter as a tree of tests on columns.
 
+use std::collections::HashSet;
+
 use arrow_schema::DataType;
 use serde_json::Value;
 
@@ -7,7 +9,9 @@ use super::column::{Column, column_index};
 use super::error::KernelError;
 use super::key::Physical;
 use super::literal::{Literal, parse_literal};
-use crate::semantics::{self, Comparison, Refusal, literal_text, no_plain_text, value_type};
+use crate::semantics::{
+    self, Comparison, Pattern, Refusal, literal_text, no_plain_text, value_type,
+};
 use crate::table::Table;
 use crate::text::TimeZones;
 
@@ -30,11 +34,14 @@ pub(super) struct Leaf {
 pub(super) enum Test {
     Compare(Comparison, Literal),
     In(Vec<Literal>),
+    /// The same for text and binary.
+    InBytes(HashSet<Vec<u8>>),
     /// True or false for null, too.
     IsNull {
         negated: bool,
     },
-    Contains(Box<memchr::memmem::Finder<'static>>),
+    /// Contains this text, which is not empty.
+    Contains(Box<Pattern>),
     StartsWith(Vec<u8>),
     /// The same for every row, including nulls.
     Constant(bool),
@@ -88,12 +95,23 @@ impl Binder<'_> {
             T::In([]) => Test::Constant(false),
             T::In(values) => {
                 let literals = values.iter().map(|value| self.literal(value, column));
-                Test::In(literals.collect::<Result<_, _>>()?)
+                let literals = literals.collect::<Result<Vec<_>, _>>()?;
+                if column.physical() == Physical::Bytes {
+                    let bytes = literals.into_iter().filter_map(|literal| match literal {
+                        Literal::Bytes(bytes) => Some(bytes),
+                        _ => None,
+                    });
+                    return Ok(Test::InBytes(bytes.collect()));
+                }
+                Test::In(literals)
             }
             T::IsNull { negated } => Test::IsNull { negated: *negated },
             T::Contains(text) => {
                 has_plain_text(column)?;
-                Test::Contains(Box::new(memchr::memmem::Finder::new(text).into_owned()))
+                match text.is_empty() {
+                    true => Test::StartsWith(Vec::new()),
+                    false => Test::Contains(Box::new(Pattern::new(text, true))),
+                }
             }
             T::StartsWith(text) => {
                 has_plain_text(column)?;

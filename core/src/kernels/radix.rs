@@ -1,201 +1,655 @@
-use super::error::{KernelError, with_room};
+use std::ops::Range;
+use std::sync::Arc;
 
-/// The number of bits of a digit.
-const DIGIT_BITS: u32 = 11;
-const NUM_DIGITS: usize = 1 << DIGIT_BITS;
+use super::error::{KernelError, filled, no_room, with_room};
+use super::row_order::RowOrder;
+use super::sort_key::{Block, Level, SortColumn};
 
-/// The number of pairs that one step counts or moves.
-const STEP_PAIRS: usize = 65_536;
+/// The maximum number of bits of a digit.
+const MAX_DIGIT_BITS: u32 = 11;
 
-/// A stable sort of rows by their keys, digit by digit from the least significant. Digits that are
-/// equal in all keys are skipped.
-#[derive(Debug)]
-pub(super) struct Radix {
-    keys: Vec<u64>,
-    rows: Vec<u32>,
-    /// The output of a pass; swapped with `keys` and `rows` after it.
-    spare_keys: Vec<u64>,
-    spare_rows: Vec<u32>,
-    /// The bit positions of the digits that are left; the next one is last.
-    shifts: Vec<u32>,
-    num_shifts: usize,
-    phase: Phase,
+/// The rows of a group that is sorted by insertion.
+const SMALL_ROWS: usize = 32;
+
+/// The rows that a digit should leave in a group.
+const TARGET_ROWS: usize = 4;
+
+/// Rows that are read together.
+const READ_ROWS: usize = 4096;
+
+/// Rows that one step reads, moves or puts in their places.
+const STEP_ROWS: usize = 65_536;
+
+/// The rows of small groups that are put in their places together.
+const MAX_NEARLY_ROWS: usize = 16_384;
+
+/// A row, with its key at the level of its group.
+#[derive(Debug, Clone, Copy, Default)]
+#[repr(C, packed(4))]
+struct Item {
+    key: u64,
+    row: u32,
 }
 
+/// A stable sort of rows by their keys, from the most significant digit on (MSD radix sort). Groups of
+/// rows are divided by one digit, then each group by the next, until they are small. The leftmost group
+/// goes first.
 #[derive(Debug)]
+pub(super) struct Radix {
+    columns: Vec<SortColumn>,
+    base: Arc<RowOrder>,
+    items: Vec<Item>,
+    /// The output of the division of a group.
+    spare: Vec<Item>,
+    /// The groups that are left; the leftmost one is last.
+    groups: Vec<Group>,
+    division: Option<Division>,
+    /// The fraction of the first division that is done.
+    divided: f64,
+    /// The rows that have their places.
+    order: Vec<u32>,
+    block: Block,
+}
+
+/// Rows with equal keys before `level`.
+#[derive(Debug, Clone, Copy)]
+struct Group {
+    start: usize,
+    len: usize,
+    level: Level,
+    state: State,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum State {
+    /// There are no items yet: the rows are those of the base.
+    Unlisted,
+    /// The items have no keys of this level.
+    Unread,
+    /// The items have keys. None is null.
+    Read,
+    /// The same, and each item is at most [`SMALL_ROWS`] from its place.
+    Nearly,
+}
+
+/// The division of a group by a digit.
+#[derive(Debug)]
+struct Division {
+    group: Group,
+    phase: Phase,
+    /// The number of rows that the phase has dealt with.
+    at: usize,
+    /// What the texts have in common.
+    prefix: Option<Vec<u8>>,
+    least: u64,
+    most: u64,
+    last: u64,
+    is_sorted: bool,
+    /// Whether texts have bytes behind those in their keys.
+    goes_on: bool,
+    /// The rows whose value is null.
+    nulls: Vec<u32>,
+    shift: u32,
+    /// For each digit: the number of its rows, then where its next row goes. Empty if the group stays
+    /// whole.
+    places: Vec<usize>,
+}
+
+/// What the division of a group does, in this order. Some groups need only some of it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Phase {
-    /// Finds the bits that differ, and whether everything is already sorted.
-    Survey {
-        at: usize,
-        varying: u64,
-        is_sorted: bool,
-    },
-    /// Fills the output of the passes with zeros.
-    Room,
-    Next,
-    Count {
-        shift: u32,
-        at: usize,
-        counts: Vec<u32>,
-    },
-    Move {
-        shift: u32,
-        at: usize,
-        starts: Vec<u32>,
-    },
+    /// Finds what all texts have in common.
+    Prefix,
+    /// Reads the keys of items, and finds the least and the greatest.
+    Load,
+    /// Finds the least and the greatest of the keys.
+    Survey,
+    /// Reads the next keys of texts.
+    Ahead,
+    /// Counts the rows of each digit.
+    Count,
+    /// Moves rows to their digits.
+    Move,
+    /// Copies the moved items back.
+    Copy,
+    /// Makes items of the rows of the base.
+    List,
     Done,
 }
 
-impl Radix {
-    /// A sort of `rows`, where `rows[i]` has the key `keys[i]`.
-    pub(super) fn new(keys: Vec<u64>, rows: Vec<u32>) -> Self {
+impl Division {
+    fn new(group: Group, phase: Phase) -> Self {
         Self {
-            keys,
-            rows,
-            spare_keys: Vec::new(),
-            spare_rows: Vec::new(),
-            shifts: Vec::new(),
-            num_shifts: 1,
-            phase: Phase::Survey {
-                at: 0,
-                varying: 0,
-                is_sorted: true,
-            },
+            group,
+            phase,
+            at: 0,
+            prefix: None,
+            least: u64::MAX,
+            most: 0,
+            last: 0,
+            is_sorted: true,
+            goes_on: false,
+            nulls: Vec::new(),
+            shift: 0,
+            places: Vec::new(),
         }
     }
 
-    /// Works for a few milliseconds at most. Returns true when everything is sorted.
-    pub(super) fn step(&mut self) -> Result<bool, KernelError> {
-        let len = self.keys.len();
-        let end = |at: usize| len.min(at + STEP_PAIRS);
-        self.phase = match std::mem::replace(&mut self.phase, Phase::Next) {
-            Phase::Survey {
-                at,
-                mut varying,
-                mut is_sorted,
-            } => {
-                let first = self.keys.first().copied().unwrap_or(0);
-                let mut before = self.keys[..at].last().copied().unwrap_or(0);
-                for &key in &self.keys[at..end(at)] {
-                    varying |= key ^ first;
-                    is_sorted &= before <= key;
-                    before = key;
-                }
-                if end(at) < len {
-                    Phase::Survey {
-                        at: end(at),
-                        varying,
-                        is_sorted,
-                    }
-                } else if is_sorted {
-                    Phase::Done
-                } else {
-                    self.plan(varying)?;
-                    Phase::Room
-                }
-            }
-            Phase::Room => {
-                let room = end(self.spare_rows.len());
-                self.spare_keys.resize(room, 0);
-                self.spare_rows.resize(room, 0);
-                if room < len { Phase::Room } else { Phase::Next }
-            }
-            Phase::Next => match self.shifts.pop() {
-                None => Phase::Done,
-                Some(shift) => Phase::Count {
-                    shift,
-                    at: 0,
-                    counts: vec![0; NUM_DIGITS],
-                },
-            },
-            Phase::Count {
-                shift,
-                at,
-                mut counts,
-            } => {
-                for &key in &self.keys[at..end(at)] {
-                    counts[digit(key, shift)] += 1;
-                }
-                if end(at) < len {
-                    Phase::Count {
-                        shift,
-                        at: end(at),
-                        counts,
-                    }
-                } else {
-                    let mut start = 0;
-                    for count in &mut counts {
-                        (*count, start) = (start, start + *count);
-                    }
-                    Phase::Move {
-                        shift,
-                        at: 0,
-                        starts: counts,
-                    }
-                }
-            }
-            Phase::Move {
-                shift,
-                at,
-                mut starts,
-            } => {
-                let pairs = self.keys[at..end(at)].iter().zip(&self.rows[at..end(at)]);
-                for (&key, &row) in pairs {
-                    let to = &mut starts[digit(key, shift)];
-                    self.spare_keys[*to as usize] = key;
-                    self.spare_rows[*to as usize] = row;
-                    *to += 1;
-                }
-                if end(at) < len {
-                    Phase::Move {
-                        shift,
-                        at: end(at),
-                        starts,
-                    }
-                } else {
-                    std::mem::swap(&mut self.keys, &mut self.spare_keys);
-                    std::mem::swap(&mut self.rows, &mut self.spare_rows);
-                    Phase::Next
-                }
-            }
-            Phase::Done => Phase::Done,
-        };
-        Ok(matches!(self.phase, Phase::Done))
+    fn num_values(&self) -> usize {
+        self.group.len - self.nulls.len()
     }
 
-    pub(super) fn fraction(&self) -> f64 {
-        let whole = self.num_shifts - self.shifts.len().min(self.num_shifts);
-        let begun = match self.phase {
-            Phase::Survey { .. } | Phase::Room => return 0.0,
-            Phase::Next | Phase::Done => whole,
-            Phase::Count { .. } | Phase::Move { .. } => whole - 1,
+    /// The number of rows that the phase has to deal with.
+    fn num_rows(&self) -> usize {
+        match (self.phase, self.group.state) {
+            (Phase::Count | Phase::Move, State::Unlisted) => self.group.len,
+            (Phase::Count | Phase::Move | Phase::Copy, _) => self.num_values(),
+            _ => self.group.len,
+        }
+    }
+
+    /// Whether a key or null was seen.
+    fn is_surveyed(&self) -> bool {
+        self.least <= self.most || !self.nulls.is_empty()
+    }
+
+    #[inline]
+    fn see(&mut self, key: u64) {
+        self.least = self.least.min(key);
+        self.most = self.most.max(key);
+        self.is_sorted &= self.last <= key;
+        self.last = key;
+    }
+
+    #[inline]
+    fn digit(&self, key: u64) -> usize {
+        ((key - self.least) >> self.shift) as usize
+    }
+
+    /// The number of bits of the digit that leaves small groups soonest.
+    fn digit_bits(&self) -> u32 {
+        let bits = (self.num_values() / TARGET_ROWS).max(2).ilog2();
+        let num_digits = bits.div_ceil(MAX_DIGIT_BITS);
+        bits.div_ceil(num_digits)
+    }
+
+    fn fraction(&self) -> f64 {
+        let num_phases = Phase::List as u8 + 1;
+        let within = self.at as f64 / self.num_rows().max(1) as f64;
+        (f64::from(self.phase as u8) + within) / f64::from(num_phases)
+    }
+}
+
+/// Visits the key and the row of each value of a block that is not null.
+#[inline]
+fn each_value(block: &Block, mut visit: impl FnMut(u64, u32)) {
+    let values = block.keys.iter().zip(&block.rows);
+    if block.nulls.is_empty() {
+        values.for_each(|(&key, &row)| visit(key, row));
+    } else {
+        let values = values.zip(&block.nulls);
+        let values = values.filter(|(_, is_null)| !**is_null);
+        values.for_each(|((&key, &row), _)| visit(key, row));
+    }
+}
+
+impl Radix {
+    /// A sort of the rows of `base`.
+    ///
+    /// # Errors
+    /// `out_of_memory`.
+    pub(super) fn try_new(
+        columns: Vec<SortColumn>,
+        base: Arc<RowOrder>,
+    ) -> Result<Self, KernelError> {
+        let group = Group {
+            start: 0,
+            len: base.len(),
+            level: Level::of_column(0),
+            state: State::Unlisted,
         };
-        begun as f64 / self.num_shifts as f64
+        Ok(Self {
+            columns,
+            groups: vec![group],
+            items: with_room(base.len())?,
+            base,
+            spare: Vec::new(),
+            division: None,
+            divided: 0.0,
+            order: Vec::new(),
+            block: Block::default(),
+        })
+    }
+
+    pub(super) fn columns_mut(&mut self) -> &mut [SortColumn] {
+        &mut self.columns
+    }
+
+    /// The fraction of the work that is done, from 0 to 1.
+    pub(super) fn fraction(&self) -> f64 {
+        let num_rows = self.base.len().max(1);
+        0.5 * self.divided + 0.5 * self.order.len() as f64 / num_rows as f64
     }
 
     /// The rows in the order of their keys.
     pub(super) fn finish(self) -> Vec<u32> {
-        self.rows
+        self.order
     }
 
-    fn plan(&mut self, varying: u64) -> Result<(), KernelError> {
-        let mut shift = varying.trailing_zeros();
-        while shift < 64 {
-            self.shifts.push(shift);
-            let rest = varying.checked_shr(shift + DIGIT_BITS).unwrap_or(0);
-            if rest == 0 {
-                break;
+    /// Works for a few milliseconds at most. Returns true when everything is sorted.
+    ///
+    /// # Errors
+    /// `out_of_memory`.
+    pub(super) fn step(&mut self) -> Result<bool, KernelError> {
+        let mut num_rows = 0;
+        while num_rows < STEP_ROWS {
+            if let Some(mut division) = self.division.take() {
+                if division.phase == Phase::Done {
+                    self.push_parts(&division);
+                } else {
+                    num_rows += self.divide(&mut division)?;
+                    self.division = Some(division);
+                }
+            } else if let Some(group) = self.groups.pop() {
+                num_rows += self.begin(group)?;
+            } else {
+                return Ok(true);
             }
-            shift += DIGIT_BITS + rest.trailing_zeros();
         }
-        self.shifts.reverse();
-        self.num_shifts = self.shifts.len().max(1);
-        self.spare_keys = with_room(self.keys.len())?;
-        self.spare_rows = with_room(self.rows.len())?;
+        self.divided = match &self.division {
+            _ if !self.order.is_empty() => 1.0,
+            Some(division) => self.divided.max(division.fraction()),
+            None => self.divided,
+        };
+        Ok(false)
+    }
+
+    /// Begins with a group. Returns how many rows it put in their places.
+    fn begin(&mut self, group: Group) -> Result<usize, KernelError> {
+        let Group {
+            start,
+            len,
+            level,
+            state,
+        } = group;
+        if len == 0 {
+            return Ok(0);
+        }
+        if level.column == self.columns.len() {
+            let num_rows = len.min(STEP_ROWS);
+            self.groups.push(Group {
+                start: start + num_rows,
+                len: len - num_rows,
+                ..group
+            });
+            return self.place(start, num_rows);
+        }
+        let is_small = len <= SMALL_ROWS;
+        match state {
+            State::Nearly => self.sort_read(start, len, level),
+            State::Read if is_small => self.sort_read(start, len, level),
+            State::Unread if is_small => self.sort_small(start, len, level),
+            _ => {
+                let phase = self.first_phase(group);
+                self.division = Some(Division::new(group, phase));
+                return Ok(0);
+            }
+        }
+        self.place(start, len)
+    }
+
+    fn first_phase(&self, group: Group) -> Phase {
+        let Group {
+            len, level, state, ..
+        } = group;
+        let is_text = self.columns[level.column].is_text();
+        match state {
+            // Texts, and rows in any order, are read only once.
+            State::Unlisted if is_text || matches!(*self.base, RowOrder::List(_)) => Phase::List,
+            State::Unread if is_text && len == self.base.len() && level.depth == 0 => Phase::Prefix,
+            State::Unread => Phase::Load,
+            State::Unlisted | State::Read | State::Nearly => Phase::Survey,
+        }
+    }
+
+    /// Puts the next rows in their places.
+    fn place(&mut self, start: usize, len: usize) -> Result<usize, KernelError> {
+        if self.order.is_empty() {
+            self.order = with_room(self.base.len())?;
+        }
+        let items = &self.items[start..start + len];
+        self.order.extend(items.iter().map(|item| item.row));
+        Ok(len)
+    }
+
+    /// Whether rows with equal keys at `level` are equal.
+    fn is_last(&self, level: Level) -> bool {
+        let column = &self.columns[level.column];
+        !column.is_text() && column.after(level, 0).column == self.columns.len()
+    }
+
+    /// Sorts items that have keys.
+    fn sort_read(&mut self, start: usize, len: usize, level: Level) {
+        insertion_sort(&mut self.items[start..start + len]);
+        if self.is_last(level) {
+            return;
+        }
+        let end = start + len;
+        let mut first = start;
+        while first < end {
+            let key = self.items[first].key;
+            let others = self.items[first..end].iter();
+            let num_equal = others.take_while(|item| item.key == key).count();
+            if num_equal > 1 {
+                let next = self.columns[level.column].after(level, key);
+                self.sort_small(first, num_equal, next);
+            }
+            first += num_equal;
+        }
+    }
+
+    /// Sorts a few items that have no keys of this level.
+    fn sort_small(&mut self, start: usize, len: usize, mut level: Level) {
+        while len > 1 && level.column < self.columns.len() {
+            let column = &self.columns[level.column];
+            let block = &mut self.block;
+            let items = &mut self.items[start..start + len];
+            block.rows.clear();
+            block.rows.extend(items.iter().map(|item| item.row));
+            column.read(level.depth, block);
+            let mut num_values = 0;
+            each_value(block, |key, row| {
+                items[num_values] = Item { key, row };
+                num_values += 1;
+            });
+            put_rows(&mut items[num_values..], block.null_rows());
+            let next_column = Level::of_column(level.column + 1);
+            let keys = items[..num_values].iter().map(|item| item.key);
+            let (least, most) = (keys.clone().min(), keys.max());
+            if num_values == 0 {
+                level = next_column;
+            } else if num_values == len && least == most {
+                level = column.after(level, least.unwrap_or(0));
+            } else {
+                // Both parts are smaller than this one, or their rows differ.
+                self.sort_read(start, num_values, level);
+                return self.sort_small(start + num_values, len - num_values, next_column);
+            }
+        }
+    }
+
+    /// Divides the next rows of a group. Returns how many.
+    fn divide(&mut self, division: &mut Division) -> Result<usize, KernelError> {
+        let rows = division.at..division.num_rows().min(division.at + READ_ROWS);
+        match division.phase {
+            Phase::List => self.list(rows.clone()),
+            Phase::Prefix => {
+                let Group { start, level, .. } = division.group;
+                self.list_items(start + rows.start..start + rows.end);
+                let column = &self.columns[level.column];
+                column.cut_prefix(&mut division.prefix, &self.block.rows);
+            }
+            Phase::Load => self.load(division, rows.clone()),
+            Phase::Survey => self.survey(division, rows.clone()),
+            Phase::Ahead => {
+                self.block.rows.clear();
+                self.base.push_numbers(rows.clone(), &mut self.block.rows);
+                let level = division.group.level;
+                self.columns[level.column].read_ahead(level.depth, &self.block.rows)?;
+            }
+            Phase::Count => self.count(division, rows.clone())?,
+            Phase::Move => self.move_rows(division, rows.clone()),
+            Phase::Copy => {
+                let start = division.group.start;
+                let to = &mut self.items[start + rows.start..start + rows.end];
+                to.copy_from_slice(&self.spare[rows.clone()]);
+            }
+            Phase::Done => {}
+        }
+        division.at = rows.end;
+        if rows.end == division.num_rows() {
+            division.phase = self.next_phase(division)?;
+            division.at = 0;
+        }
+        Ok(rows.len().max(1))
+    }
+
+    fn next_phase(&mut self, division: &mut Division) -> Result<Phase, KernelError> {
+        let group = division.group;
+        let is_listed = group.state != State::Unlisted;
+        Ok(match division.phase {
+            Phase::Prefix => {
+                division.group.level.depth = division.prefix.as_ref().map_or(0, Vec::len);
+                Phase::Load
+            }
+            Phase::Load | Phase::Survey => {
+                let num_values = division.num_values();
+                if is_listed {
+                    let nulls = &mut self.items[group.start + num_values..group.start + group.len];
+                    put_rows(nulls, division.nulls.iter().copied());
+                }
+                let is_sorted = division.is_sorted && self.is_last(group.level);
+                let is_whole = division.least >= division.most || is_sorted;
+                // Rows of the base that are not items yet stay as they are only if none has to move.
+                if is_whole && (is_listed || division.nulls.is_empty() || num_values == 0) {
+                    return Ok(if is_listed { Phase::Done } else { Phase::List });
+                }
+                let span = division.most - division.least;
+                let num_bits = u64::BITS - span.leading_zeros();
+                division.shift = num_bits.saturating_sub(division.digit_bits());
+                division.places = filled(0, (span >> division.shift) as usize + 1)?;
+                let is_table = matches!(*self.base, RowOrder::All(_));
+                match division.goes_on && is_table && group.len == self.base.len() {
+                    true => Phase::Ahead,
+                    false => Phase::Count,
+                }
+            }
+            Phase::Ahead => Phase::Count,
+            Phase::Count => {
+                let mut start = 0;
+                for place in &mut division.places {
+                    (*place, start) = (start, start + *place);
+                }
+                Phase::Move
+            }
+            Phase::Move if !is_listed => {
+                let nulls = &mut self.items[division.num_values()..];
+                put_rows(nulls, division.nulls.iter().copied());
+                Phase::Done
+            }
+            Phase::Move if group.len == self.items.len() => {
+                self.items = std::mem::take(&mut self.spare);
+                self.items.resize(group.len, Item::default());
+                let nulls = &mut self.items[division.num_values()..];
+                put_rows(nulls, division.nulls.iter().copied());
+                Phase::Done
+            }
+            Phase::Move => Phase::Copy,
+            Phase::List | Phase::Copy | Phase::Done => Phase::Done,
+        })
+    }
+
+    fn list(&mut self, rows: Range<usize>) {
+        let block = &mut self.block;
+        block.rows.clear();
+        self.base.push_numbers(rows, &mut block.rows);
+        let items = block.rows.iter().map(|&row| Item { key: 0, row });
+        self.items.extend(items);
+    }
+
+    fn load(&mut self, division: &mut Division, rows: Range<usize>) {
+        let Group { start, level, .. } = division.group;
+        self.list_items(start + rows.start..start + rows.end);
+        let column = &self.columns[level.column];
+        column.read(level.depth, &mut self.block);
+        let is_text = column.is_text();
+        let mut to = start + rows.start - division.nulls.len();
+        each_value(&self.block, |key, row| {
+            division.see(key);
+            division.goes_on |= is_text && column.goes_on(key);
+            self.items[to] = Item { key, row };
+            to += 1;
+        });
+        division.nulls.extend(self.block.null_rows());
+    }
+
+    fn survey(&mut self, division: &mut Division, rows: Range<usize>) {
+        let Group { start, state, .. } = division.group;
+        if state == State::Unlisted {
+            self.read_base(division, rows);
+            each_value(&self.block, |key, _| division.see(key));
+            division.nulls.extend(self.block.null_rows());
+        } else {
+            let items = &self.items[start + rows.start..start + rows.end];
+            items.iter().for_each(|item| division.see(item.key));
+        }
+    }
+
+    fn count(&mut self, division: &mut Division, rows: Range<usize>) -> Result<(), KernelError> {
+        let Group { start, state, .. } = division.group;
+        let (num_rows, end) = (division.num_rows(), rows.end);
+        let mut places = std::mem::take(&mut division.places);
+        let output = if state == State::Unlisted {
+            self.read_base(division, rows);
+            each_value(&self.block, |key, _| places[division.digit(key)] += 1);
+            &mut self.items
+        } else {
+            let items = &self.items[start + rows.start..start + rows.end];
+            let digits = items.iter().map(|item| division.digit(item.key));
+            digits.for_each(|digit| places[digit] += 1);
+            &mut self.spare
+        };
+        division.places = places;
+        // Together with the counts, so that no step fills much memory at once.
+        if output.len() < end {
+            reserve(output, num_rows)?;
+            output.resize(end, Item::default());
+        }
         Ok(())
+    }
+
+    fn move_rows(&mut self, division: &mut Division, rows: Range<usize>) {
+        let Group { start, state, .. } = division.group;
+        let mut places = std::mem::take(&mut division.places);
+        let mut put = |to: &mut [Item], item: Item| {
+            let place = &mut places[division.digit(item.key)];
+            to[*place] = item;
+            *place += 1;
+        };
+        if state == State::Unlisted {
+            self.read_base(division, rows);
+            let items = &mut self.items;
+            each_value(&self.block, |key, row| put(items, Item { key, row }));
+        } else {
+            let items = &self.items[start + rows.start..start + rows.end];
+            items.iter().for_each(|&item| put(&mut self.spare, item));
+        }
+        division.places = places;
+    }
+
+    /// Reads rows of the base, with their keys.
+    fn read_base(&mut self, division: &Division, rows: Range<usize>) {
+        let level = division.group.level;
+        self.block.rows.clear();
+        self.base.push_numbers(rows, &mut self.block.rows);
+        self.columns[level.column].read(level.depth, &mut self.block);
+    }
+
+    /// Reads the rows of items, without keys.
+    fn list_items(&mut self, items: Range<usize>) {
+        self.block.rows.clear();
+        let rows = self.items[items].iter().map(|item| item.row);
+        self.block.rows.extend(rows);
+    }
+
+    /// Pushes the groups into which a group was divided.
+    fn push_parts(&mut self, division: &Division) {
+        let Group { start, level, .. } = division.group;
+        if division.group.state == State::Unlisted && !division.is_surveyed() {
+            self.groups.push(Group {
+                state: State::Unread,
+                ..division.group
+            });
+            return;
+        }
+        let column = &self.columns[level.column];
+        let num_values = division.num_values();
+        self.groups.push(Group {
+            start: start + num_values,
+            len: division.nulls.len(),
+            level: Level::of_column(level.column + 1),
+            state: State::Unread,
+        });
+        if num_values == 0 {
+            return;
+        }
+        let is_last = division.shift == 0 && self.is_last(level);
+        if division.places.is_empty() || is_last {
+            self.groups.push(Group {
+                start,
+                len: num_values,
+                level: column.after(level, division.least),
+                state: State::Unread,
+            });
+            return;
+        }
+        // The places of digits are now the ends of their rows.
+        let mut nearly: Option<Group> = None;
+        for (digit, &part_end) in division.places.iter().enumerate().rev() {
+            let part_start = digit
+                .checked_sub(1)
+                .map_or(0, |before| division.places[before]);
+            let len = part_end - part_start;
+            let mut part = Group {
+                start: start + part_start,
+                len,
+                level,
+                state: State::Read,
+            };
+            if len == 0 {
+                continue;
+            }
+            if division.shift == 0 {
+                part.level = column.after(level, division.least + digit as u64);
+                part.state = State::Unread;
+            } else if len <= SMALL_ROWS {
+                if let Some(right) = nearly.as_mut().filter(|right| right.len < MAX_NEARLY_ROWS) {
+                    (right.start, right.len) = (part.start, right.len + len);
+                    continue;
+                }
+                part.state = State::Nearly;
+                self.groups.extend(nearly.replace(part));
+                continue;
+            }
+            self.groups.extend(nearly.take());
+            self.groups.push(part);
+        }
+        self.groups.extend(nearly);
     }
 }
 
-fn digit(key: u64, shift: u32) -> usize {
-    (key >> shift) as usize & (NUM_DIGITS - 1)
+/// A stable sort that is fast if few items are far from their places.
+fn insertion_sort(items: &mut [Item]) {
+    for index in 1..items.len() {
+        let item = items[index];
+        let mut to = index;
+        while to > 0 && items[to - 1].key > item.key {
+            items[to] = items[to - 1];
+            to -= 1;
+        }
+        items[to] = item;
+    }
+}
+
+fn put_rows(items: &mut [Item], rows: impl Iterator<Item = u32>) {
+    for (item, row) in items.iter_mut().zip(rows) {
+        item.row = row;
+    }
+}
+
+/// Makes room for `len` items in total; there are at most as many.
+fn reserve(items: &mut Vec<Item>, len: usize) -> Result<(), KernelError> {
+    items
+        .try_reserve_exact(len - items.len())
+        .map_err(|_| no_room(len))
 }

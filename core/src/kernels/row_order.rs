@@ -1,3 +1,5 @@
+use std::ops::Range;
+
 use super::error::{KernelError, with_room};
 
 /// The number of bitmap words between two counts of its rank index: 512 rows.
@@ -48,8 +50,32 @@ impl RowOrder {
     pub fn numbers(&self, start: usize, end: usize) -> Result<Vec<u32>, KernelError> {
         let end = end.min(self.len());
         let mut numbers = with_room(end.saturating_sub(start))?;
-        numbers.extend((start..end).map_while(|position| self.get(position)));
+        self.push_numbers(start..end, &mut numbers);
         Ok(numbers)
+    }
+
+    /// Appends the table's rows at `positions` of the view, which exist.
+    pub(super) fn push_numbers(&self, positions: Range<usize>, numbers: &mut Vec<u32>) {
+        match self {
+            _ if positions.is_empty() => {}
+            Self::All(_) => numbers.extend(positions.start as u32..positions.end as u32),
+            Self::List(rows) => numbers.extend_from_slice(&rows[positions]),
+            Self::Bitmap(bitmap) => {
+                let end = numbers.len() + positions.len();
+                let first = bitmap.select(positions.start).unwrap_or(0);
+                let mut word_index = first as usize / 64;
+                let mut word = bitmap.words[word_index] & (u64::MAX << (first % 64));
+                while numbers.len() < end {
+                    if word == 0 {
+                        word_index += 1;
+                        word = bitmap.words[word_index];
+                    } else {
+                        numbers.push(word_index as u32 * 64 + word.trailing_zeros());
+                        word &= word - 1;
+                    }
+                }
+            }
+        }
     }
 
     /// A bitmap of the table's first `num_rows` rows, with a bit set for each shown row.

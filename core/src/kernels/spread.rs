@@ -1,9 +1,7 @@
-use std::collections::HashMap;
-
-use arrow_array::cast::AsArray;
 use arrow_array::{Array, ArrayRef};
 
-use super::key::{Keyed, Physical, each_boolean, each_bytes, each_native, with_native};
+use super::key::{Keyed, Physical, each_native, with_native};
+use super::numbered::Numbered;
 use crate::semantics::{Bins, FloatSum};
 
 /// The number of most frequent values that are reported.
@@ -31,44 +29,85 @@ pub(super) enum Spread {
 /// The frequency of values.
 #[derive(Debug)]
 pub(super) struct Counts {
-    pub(super) known: HashMap<Vec<u8>, u64>,
-    /// How many more values can be added, and how many bytes of values.
+    known: Numbered,
+    counts: Vec<u64>,
+    /// The number of values that can be counted, and their bytes; `None` if no more are added.
     room: Option<(usize, usize)>,
+}
+
+/// What counting a value did.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Counted {
+    First,
+    Again,
+    /// The value is not among those that are counted.
+    Not,
+    /// There are too many values.
+    NoRoom,
 }
 
 impl Counts {
     /// Counts up to `max_counted` different values.
     pub(super) fn new(max_counted: usize) -> Self {
         Self {
-            known: HashMap::new(),
+            known: Numbered::default(),
+            counts: Vec::new(),
             room: Some((max_counted, max_counted.saturating_mul(COUNTED_BYTES))),
         }
     }
 
-    /// Counts a value. Returns false if there is no room for it.
-    fn add(&mut self, value: &[u8], weight: u64) -> bool {
-        if let Some(count) = self.known.get_mut(value) {
+    #[inline]
+    pub(super) fn add(&mut self, value: &[u8], weight: u64) -> Counted {
+        if let Some(number) = self.known.get(value) {
+            let count = &mut self.counts[number];
             *count += weight;
-            return true;
+            return match *count == weight {
+                true => Counted::First,
+                false => Counted::Again,
+            };
         }
-        let Some((num_values, num_bytes)) = &mut self.room else {
-            return true;
+        let Some((num_values, num_bytes)) = self.room else {
+            return Counted::Not;
         };
-        if *num_values == 0 || *num_bytes < value.len() {
-            return false;
+        if self.counts.len() == num_values || self.known.num_bytes() + value.len() > num_bytes {
+            return Counted::NoRoom;
         }
-        *num_values -= 1;
-        *num_bytes -= value.len();
-        self.known.insert(value.to_vec(), weight);
-        true
+        self.known.add(value);
+        self.counts.push(weight);
+        Counted::First
+    }
+
+    /// The number of counted values.
+    pub(super) fn len(&self) -> usize {
+        self.counts.len()
     }
 
     /// The most frequent values. Equally frequent ones are in the order of their bytes.
-    pub(super) fn top(&self) -> Vec<(&Vec<u8>, &u64)> {
-        let mut counts: Vec<_> = self.known.iter().collect();
-        counts.sort_unstable_by(|a, b| b.1.cmp(a.1).then_with(|| a.0.cmp(b.0)));
-        counts.truncate(NUM_TOP);
+    pub(super) fn top(&self) -> Vec<(&[u8], u64)> {
+        let counts = self.counts.iter().enumerate();
+        let mut counts: Vec<_> = counts
+            .map(|(number, count)| (self.known.bytes(number), *count))
+            .collect();
+        let by_count =
+            |a: &(&[u8], u64), b: &(&[u8], u64)| b.1.cmp(&a.1).then_with(|| a.0.cmp(b.0));
+        if counts.len() > NUM_TOP {
+            counts.select_nth_unstable_by(NUM_TOP, by_count);
+            counts.truncate(NUM_TOP);
+        }
+        counts.sort_unstable_by(by_count);
         counts
+    }
+
+    /// The most frequent values with counts of 0. No other values are added.
+    fn emptied(&self) -> Self {
+        let mut known = Numbered::default();
+        let top = self.top();
+        top.iter().for_each(|(value, _)| known.add(value));
+        Self {
+            known,
+            counts: vec![0; top.len()],
+            room: None,
+        }
     }
 }
 
@@ -103,15 +142,7 @@ impl Spread {
                 bins: Bins::new(bins.edges.clone()),
                 sum: FloatSum::default(),
             },
-            Self::Counts(counts) => Self::Counts(Some(Counts {
-                known: counts
-                    .as_ref()?
-                    .top()
-                    .into_iter()
-                    .map(|(value, _)| (value.clone(), 0))
-                    .collect(),
-                room: None,
-            })),
+            Self::Counts(counts) => Self::Counts(Some(counts.as_ref()?.emptied())),
         })
     }
 
@@ -127,45 +158,36 @@ impl Spread {
     ) {
         let mut index = start;
         match self {
-            Self::Counts(counts) => {
-                let mut visit = |value: Option<&[u8]>| {
-                    let weight = weight_of(weights, index);
-                    index += 1;
-                    let (Some(bytes), 1.., Some(known)) = (value, weight, counts.as_mut()) else {
-                        return;
-                    };
-                    if !known.add(bytes, weight) {
-                        *counts = None;
-                    }
-                };
-                if Physical::of(array.data_type()) == Physical::Boolean {
-                    each_boolean(array.as_boolean(), start, end, |value| {
-                        visit(value.map(|value| if value { &b"true"[..] } else { b"false" }));
-                    });
-                } else {
-                    each_bytes(array, start, end, visit);
-                }
-            }
+            // Values are counted together with the totals.
+            Self::Counts(_) => {}
             Self::Exact { bins, sum } => with_native!(Physical::of(array.data_type()), N => {
+                let lowest = bins.edges.first().copied().unwrap_or(0);
+                let scale = bins.counts.len() as f64 / bins.edges.last().map_or(0, |last| last.abs_diff(lowest)) as f64;
+                // Bins have the same width, except for the last one.
+                let bin_of = |value: i128| (value.wrapping_sub(lowest) as u64 as f64 * scale) as usize;
                 each_native::<N>(array, start, end, |value| {
                     let weight = weight_of(weights, index);
                     index += 1;
                     if let (Some(value), 1..) = (value, weight) {
                         let value = value.exact();
-                        bins.add(&value, weight);
-                        *sum = sum.and_then(|sum| {
-                            sum.checked_add(value.checked_mul(i128::from(weight))?)
-                        });
+                        bins.add_near(&value, weight, bin_of(value));
+                        let product = match weight {
+                            1 => Some(value),
+                            weight => value.checked_mul(i128::from(weight)),
+                        };
+                        *sum = sum.zip(product).and_then(|(sum, product)| sum.checked_add(product));
                     }
                 });
             }, _ => {}),
             Self::Float { bins, sum } => with_native!(Physical::of(array.data_type()), N => {
+                let lowest = bins.edges.first().copied().unwrap_or(0.0);
+                let scale = bins.counts.len() as f64 / bins.edges.last().map_or(0.0, |last| last - lowest);
                 each_native::<N>(array, start, end, |value| {
                     let weight = weight_of(weights, index);
                     index += 1;
                     if let (Some(value), 1..) = (value.filter(|value| value.is_finite()), weight) {
                         let value = value.float() / unit;
-                        bins.add(&value, weight);
+                        bins.add_near(&value, weight, ((value - lowest) * scale) as usize);
                         sum.add_times(value, weight);
                     }
                 });

@@ -6,7 +6,7 @@ use arrow_data::ArrayData;
 use arrow_schema::DataType;
 use serde_json::{Map, Value, json};
 
-use super::column::{Column, column_index, pointed_values, pointers};
+use super::column::{Column, column_index, push_codes};
 use super::error::KernelError;
 use super::key::Physical;
 use super::row_order::RowOrder;
@@ -60,7 +60,7 @@ fn kind_of(data_type: &DataType) -> Kind {
     }
 }
 
-/// Summarises a column in two passes: first counts and extremes, then the distribution of the values. A
+/// Summarises a column in two passes: first counts and extremes, then the distribution of numbers. A
 /// finished job can continue with rows that arrived later.
 #[derive(Debug)]
 pub struct SummaryJob {
@@ -78,6 +78,8 @@ pub struct SummaryJob {
     start: usize,
     /// For each value of the chunk, the number of selected rows that have it.
     weights: Vec<u64>,
+    /// The same for the values of each dictionary, which are added after the last chunk.
+    pointed: Vec<Vec<u64>>,
     totals: Totals,
     spread: Option<Spread>,
     /// The number of chunks that `spread` includes.
@@ -102,8 +104,10 @@ impl SummaryJob {
         let index = column_index(table, name)?;
         let mut column = Column::try_new(table, index)?;
         name.clone_into(&mut column.name);
+        let kind = kind_of(value_type(&column.data_type));
         Ok(Self {
-            kind: kind_of(value_type(&column.data_type)),
+            kind,
+            spread: Self::first_spread(kind, max_counted),
             type_name: table.schema().fields[index].type_name(),
             max_counted,
             selected: None,
@@ -113,10 +117,16 @@ impl SummaryJob {
             chunk: 0,
             start: 0,
             weights: Vec::new(),
+            pointed: Vec::new(),
             totals: Totals::default(),
-            spread: None,
             num_spread: 0,
         })
+    }
+
+    /// The distribution that is counted together with the totals.
+    fn first_spread(kind: Kind, max_counted: usize) -> Option<Spread> {
+        let counts = || Spread::Counts(Some(Counts::new(max_counted)));
+        (kind == Kind::Category).then(counts)
     }
 
     /// Continues a finished job with the rows that were added to `table` since.
@@ -127,6 +137,12 @@ impl SummaryJob {
         let index = column_index(table, &self.column.name)?;
         self.chunk = self.column.chunks().len();
         self.column = Column::try_new(table, index)?;
+        if self.kind == Kind::Category && self.spread.is_none() {
+            // The counts were dropped.
+            self.spread = Self::first_spread(self.kind, self.max_counted);
+            self.totals = Totals::default();
+            self.chunk = 0;
+        }
         self.num_rows = table.num_rows();
         self.pass = Pass::Totals;
         Ok(())
@@ -149,6 +165,7 @@ impl SummaryJob {
             chunk: 0,
             start: 0,
             weights: Vec::new(),
+            pointed: Vec::new(),
             totals: Totals::default(),
             spread: self.spread.as_ref().and_then(Spread::emptied),
             num_spread: 0,
@@ -161,13 +178,14 @@ impl SummaryJob {
             return true;
         }
         if self.chunk == self.column.chunks().len() {
-            self.next_pass();
+            if !self.step_pointed() {
+                self.next_pass();
+            }
             return self.pass == Pass::Done;
         }
         let array = Arc::clone(&self.column.chunks()[self.chunk]);
         let start = self.start;
         let end = array.len().min(start + STEP_ROWS);
-        let values = pointed_values(&array);
         if self.kind == Kind::Other {
             let is_null = |index: &usize| {
                 let (array, index) = underlying(array.as_ref(), *index);
@@ -175,20 +193,8 @@ impl SummaryJob {
             };
             let nulls = (start..end).filter(|&index| self.is_in(index));
             self.totals.num_nulls += nulls.filter(is_null).count() as u64;
-        } else if let Some(values) = values {
-            self.weights.resize(values.len(), 0);
-            for (index, pointer) in (start..).zip(pointers(&array, start, end)) {
-                match pointer {
-                    _ if !self.is_in(index) => {}
-                    Some(value) => self.weights[value] += 1,
-                    None if self.pass == Pass::Totals => self.totals.num_nulls += 1,
-                    None => {}
-                }
-            }
-            if end == array.len() {
-                let weights = std::mem::take(&mut self.weights);
-                self.add(values, 0, values.len(), Some(&weights));
-            }
+        } else if let Some(dictionary) = self.column.dictionary_of(self.chunk) {
+            self.count_codes(dictionary, &array, start, end);
         } else if self.selected.is_some() {
             let mut weights = std::mem::take(&mut self.weights);
             weights.resize(end, 0);
@@ -208,6 +214,48 @@ impl SummaryJob {
         false
     }
 
+    /// Counts the selected rows of each value of a dictionary.
+    fn count_codes(&mut self, dictionary: usize, array: &ArrayRef, start: usize, end: usize) {
+        let mut codes = Vec::with_capacity(end - start);
+        push_codes(array, start, end, &mut codes);
+        let num_dictionaries = self.column.dictionaries().len();
+        self.pointed.resize_with(num_dictionaries, Vec::new);
+        let mut weights = std::mem::take(&mut self.pointed[dictionary]);
+        weights.resize(self.column.dictionaries()[dictionary].len(), 0);
+        let mut num_nulls = 0;
+        for (index, code) in (start..).zip(codes) {
+            if self.is_in(index) {
+                match weights.get_mut(code as usize) {
+                    Some(weight) => *weight += 1,
+                    None => num_nulls += 1,
+                }
+            }
+        }
+        self.pointed[dictionary] = weights;
+        if self.pass == Pass::Totals {
+            self.totals.num_nulls += num_nulls;
+        }
+    }
+
+    /// Adds the next values of the dictionaries. Returns false if there are none.
+    fn step_pointed(&mut self) -> bool {
+        let is_left = |weights: &Vec<u64>| !weights.is_empty();
+        let Some(dictionary) = self.pointed.iter().position(is_left) else {
+            return false;
+        };
+        let weights = std::mem::take(&mut self.pointed[dictionary]);
+        let values = Arc::clone(&self.column.dictionaries()[dictionary]);
+        let end = weights.len().min(self.start + STEP_ROWS);
+        self.add(&values, self.start, end, Some(&weights));
+        if end == weights.len() {
+            self.start = 0;
+        } else {
+            self.start = end;
+            self.pointed[dictionary] = weights;
+        }
+        true
+    }
+
     /// Whether the row at `index` of the chunk is selected.
     fn is_in(&self, index: usize) -> bool {
         let row = self.column.start_of(self.chunk) as usize + index;
@@ -224,16 +272,17 @@ impl SummaryJob {
     pub fn fraction(&self) -> f64 {
         let num_rows = f64::from(self.column.num_rows().max(1));
         let row = f64::from(self.column.start_of(self.chunk)) + self.start as f64;
+        let row = row.min(num_rows);
         match (self.pass, self.kind) {
             (Pass::Done, _) => 1.0,
-            (_, Kind::Ordered | Kind::Other) => row / num_rows,
+            (_, Kind::Category | Kind::Ordered | Kind::Other) => row / num_rows,
             (Pass::Totals, _) => row / num_rows / 2.0,
             (Pass::Spread, _) => (1.0 + row / num_rows) / 2.0,
         }
     }
 
     fn next_pass(&mut self) {
-        if self.pass == Pass::Spread {
+        if self.pass == Pass::Spread || self.kind == Kind::Category {
             self.num_spread = self.chunk;
             self.pass = Pass::Done;
             return;
@@ -248,8 +297,8 @@ impl SummaryJob {
             }
         }
         self.pass = match self.spread {
-            None | Some(Spread::Counts(None)) => Pass::Done,
-            _ => Pass::Spread,
+            None => Pass::Done,
+            Some(_) => Pass::Spread,
         };
         self.chunk = self.num_spread;
     }
@@ -273,12 +322,6 @@ impl SummaryJob {
                     sum: FloatSum::default(),
                 })
             }
-            (Kind::Category, _) => {
-                // The estimate has an error of 0.8 %, so with twice as many values counting would fail.
-                let is_hopeless = self.totals.distinct.estimate() > 2 * self.max_counted as u64;
-                let counts = (!is_hopeless).then(|| Counts::new(self.max_counted));
-                Some(Spread::Counts(counts))
-            }
             _ => None,
         }
     }
@@ -296,7 +339,10 @@ impl SummaryJob {
         let unit = self.unit();
         match (self.pass, &mut self.spread) {
             (Pass::Spread, Some(spread)) => spread.add(array, start, end, weights, unit),
-            _ => self.totals.add(array, start, end, weights),
+            (_, Some(Spread::Counts(counts))) => {
+                self.totals.add(array, start, end, weights, counts);
+            }
+            _ => self.totals.add(array, start, end, weights, &mut None),
         }
     }
 
@@ -305,8 +351,7 @@ impl SummaryJob {
     #[must_use]
     pub fn finish(&mut self, zones: &dyn TimeZones) -> String {
         let json = self.json(zones);
-        if matches!(&self.spread, Some(Spread::Counts(Some(counts))) if counts.known.len() > MAX_KEPT)
-        {
+        if matches!(&self.spread, Some(Spread::Counts(Some(counts))) if counts.len() > MAX_KEPT) {
             (self.spread, self.num_spread) = (None, 0);
         }
         json

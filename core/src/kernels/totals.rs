@@ -7,7 +7,7 @@ use super::distinct::Distinct;
 use super::key::{
     Key, Key256, Keyed, Physical, each_boolean, each_bytes, each_native, with_native,
 };
-use super::spread::weight_of;
+use super::spread::{Counted, Counts, weight_of};
 
 /// The counts and extremes of a column's values.
 #[derive(Debug, Default)]
@@ -54,13 +54,15 @@ impl Extreme {
 }
 
 impl Totals {
-    /// Adds values `[start, end)` of a plain array, each as often as its weight states.
+    /// Adds values `[start, end)` of a plain array, each as often as its weight states. Texts and booleans
+    /// are counted by `counts`, which becomes `None` if there are too many values.
     pub(super) fn add(
         &mut self,
         array: &ArrayRef,
         start: usize,
         end: usize,
         weights: Option<&[u64]>,
+        counts: &mut Option<Counts>,
     ) {
         let physical = Physical::of(array.data_type());
         let mut index = start;
@@ -107,15 +109,22 @@ impl Totals {
                     _ if weight == 0 => {}
                     None => nulls += weight,
                     Some(bytes) => {
-                        self.distinct.add(bytes);
-                        self.reach((0, 0), bytes, array, index);
+                        let counted = counts.as_mut().map(|counts| counts.add(bytes, weight));
+                        if counted == Some(Counted::NoRoom) {
+                            *counts = None;
+                        }
+                        // A counted value is included already.
+                        if counted != Some(Counted::Again) {
+                            self.distinct.add(bytes);
+                            self.reach((0, 0), bytes, array, index);
+                        }
                     }
                 }
                 index += 1;
             };
             if physical == Physical::Boolean {
                 each_boolean(array.as_boolean(), start, end, |value| {
-                    visit(value.map(|value| if value { &b"1"[..] } else { b"0" }));
+                    visit(value.map(|value| if value { &b"true"[..] } else { b"false" }));
                 });
             } else {
                 each_bytes(array, start, end, visit);

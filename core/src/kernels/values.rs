@@ -36,7 +36,7 @@ impl ColumnValues {
         start: usize,
         end: usize,
     ) -> Result<Option<Self>, KernelError> {
-        let column = Column::try_new(table, index)?;
+        let column = Column::of_view(table, index, rows, &(start..end.min(rows.len())))?;
         let Some(kind) = kind_of(value_type(&column.data_type)) else {
             return Ok(None);
         };

@@ -35,6 +35,9 @@ pub fn may_hold(data_type: &DataType, text: &str) -> bool {
         | DataType::Decimal64(..)
         | DataType::Decimal128(..)
         | DataType::Decimal256(..) => of("-.0123456789"),
+        DataType::Date32 => of("-0123456789"),
+        // The long s is an s in another case.
+        DataType::Boolean => of("trufalseTRUFALSE\u{17F}"),
         DataType::Null => false,
         _ => true,
     }

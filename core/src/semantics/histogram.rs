@@ -30,6 +30,22 @@ impl<T: PartialOrd> Bins<T> {
         }
     }
 
+    /// Like [`add`](Self::add), but fast if the value's bin is at `guess` or beside it.
+    #[inline]
+    pub fn add_near(&mut self, value: &T, weight: u64, guess: usize) {
+        let Some(last) = self.counts.len().checked_sub(1) else {
+            return;
+        };
+        let mut bin = guess.min(last);
+        while bin < last && self.edges[bin + 1] <= *value {
+            bin += 1;
+        }
+        while bin > 0 && *value < self.edges[bin] {
+            bin -= 1;
+        }
+        self.counts[bin] += weight;
+    }
+
     /// The number of all counted values.
     #[must_use]
     pub fn num_values(&self) -> u64 {

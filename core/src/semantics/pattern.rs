@@ -1,5 +1,7 @@
 //! Case-insensitive text search by Unicode's simple case folding, which maps one character to one.
 
+use std::ops::Range;
+
 use memchr::memmem::Finder;
 
 /// A representative of all characters that differ only in case.
@@ -53,6 +55,27 @@ impl Pattern {
             letters,
             match_case,
         }
+    }
+
+    /// The bytes in which [`find_from`](Self::find_from) finds the pattern as if in `texts`, which are
+    /// UTF-8; `room` may hold them. `None` if each text must be compared by itself.
+    pub fn searchable<'a>(&self, texts: &'a [u8], room: &'a mut Vec<u8>) -> Option<&'a [u8]> {
+        if self.match_case {
+            return Some(texts);
+        }
+        if !texts.is_ascii() {
+            return None;
+        }
+        room.clear();
+        room.extend(texts.iter().map(u8::to_ascii_lowercase));
+        Some(room)
+    }
+
+    /// Where the pattern is first found in searchable bytes from `start` on, and where it ends.
+    #[must_use]
+    pub fn find_from(&self, searchable: &[u8], start: usize) -> Option<Range<usize>> {
+        let found = start + self.finder.find(&searchable[start..])?;
+        Some(found..found + self.text.len())
     }
 
     /// Whether `text` contains the pattern; `room` is overwritten.

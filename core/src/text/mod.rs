@@ -18,9 +18,9 @@ pub use cell::{Extension, write_cell, write_json};
 pub use cell_text::{CellKind, CellText};
 pub use zone::{FixedOffsets, TimeZones};
 
-pub(crate) use cell::write_json_string;
 #[cfg(feature = "kernels")]
-pub(crate) use cell::{dictionary_key, underlying};
+pub(crate) use cell::underlying;
+pub(crate) use cell::write_json_string;
 pub(crate) use decimal::write as write_decimal;
 #[cfg(feature = "kernels")]
 pub(crate) use float::write_f64;

@@ -21,7 +21,7 @@ fn summary(table: &Table, column: &str) -> Value {
 }
 
 /// Runs a job to its end and returns its summary.
-fn told(job: &mut SummaryJob) -> Value {
+pub(crate) fn told(job: &mut SummaryJob) -> Value {
     while !job.step() {
         assert!((0.0..=1.0).contains(&job.fraction()));
     }
@@ -251,7 +251,7 @@ fn means_are_exact_or_rounded_to_the_unit() {
     assert_eq!(summary(table, "time")["mean"], "06:51:25.929");
 }
 
-fn find(table: &Table, base: RowOrder, request: &FindRequest) -> Value {
+pub(crate) fn find(table: &Table, base: RowOrder, request: &FindRequest) -> Value {
     let mut job = FindJob::try_new(table, Arc::new(base), request).unwrap();
     while !job.step(&FixedOffsets) {}
     serde_json::from_str(&job.finish()).unwrap()

@@ -173,7 +173,7 @@ fn text(value: &str, out: &mut CellText) -> CellKind {
 }
 
 /// The key of a slot that is not null. Validation has shown that it is in the dictionary.
-pub(crate) fn dictionary_key(keys: &dyn Array, index: usize) -> usize {
+fn dictionary_key(keys: &dyn Array, index: usize) -> usize {
     match keys.data_type() {
         DataType::Int8 => value::<Int8Type>(keys, index) as usize,
         DataType::Int16 => value::<Int16Type>(keys, index) as usize,
