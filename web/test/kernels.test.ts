@@ -158,6 +158,52 @@ test("long work reports its progress, and can be stopped", { timeout: 60_000 }, 
   expect(positive.numRows).toBe(x.filter((value) => value > 0).length);
 });
 
+test("drawn columns are sorted, filtered, searched and counted as JavaScript does it", async () => {
+  const random = seededRandom(11);
+  const draw = <T>(make: () => T) => Array.from({ length: 60_000 }, make);
+  const below = (end: number) => Math.floor(random() * end);
+  const columns = {
+    price: draw(() => (below(20) === 0 ? null : below(1000) / 4 - 100)),
+    text: draw(() => `https://example.com/shop/${below(30)}/item/${below(5000)}`),
+    word: draw(() => ["AIR", "MAIL", "RAIL", null][below(4)] ?? null),
+  };
+  const drawn = await rowsOf(
+    tableToIPC(
+      new Table({
+        price: vectorFromArray(columns.price),
+        text: vectorFromArray(columns.text, new Utf8()),
+        word: vectorFromArray(columns.word),
+      }),
+      "stream",
+    ),
+  );
+  const order = (name: keyof typeof columns, descending: boolean) => (a: number, b: number) => {
+    const [first, second] = [columns[name][a] ?? null, columns[name][b] ?? null];
+    if (first === second) return 0;
+    if (first === null || second === null) return first === null ? 1 : -1;
+    return first < second === descending ? 1 : -1;
+  };
+  const rows = Array.from(columns.price.keys());
+  for (const names of [["price"], ["text"], ["word", "price"], ["word", "text"]] as const) {
+    for (const descending of [false, true]) {
+      const sorted = await drawn.sort(names.map((column) => ({ column, descending })));
+      const compare = (a: number, b: number) =>
+        names.reduce((known, name) => known || order(name, descending)(a, b), 0);
+      expect(await numbers(sorted), names.join()).toEqual(rows.toSorted(compare));
+    }
+  }
+  const cheap = await drawn.filter({ op: "lt", column: "price", value: 0.25 });
+  const isCheap = (row: number) => (columns.price[row] ?? 1) < 0.25;
+  expect(await numbers(cheap)).toEqual(rows.filter(isCheap));
+  const { matches } = await cheap.find("ITEM/42", { limit: 1e6 });
+  const found = rows.filter(isCheap).filter((row) => columns.text[row]?.includes("item/42"));
+  expect(matches.length).toBe(found.length);
+  const { top } = await drawn.summary("word");
+  const counts = top?.map(({ value }) => columns.word.filter((word) => word === value).length);
+  expect(top?.map(({ count }) => count)).toEqual(counts);
+  expect(counts?.length).toBe(3);
+});
+
 test("a view is summarised with the bins of its table", async () => {
   const whole = await table.summary("i8");
   const some = await table.filter({ op: "not_null", column: "i8" });

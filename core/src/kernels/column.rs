@@ -23,6 +23,9 @@ use crate::text::Extension;
 /// [`Column::position`] searches for a row's chunk among those of `1 << LOCATED_BITS` rows.
 const LOCATED_BITS: u32 = 12;
 
+/// Rows of a view that [`Column::each_run`] lists at once.
+const RUN_ROWS: usize = 4096;
+
 /// The code of null.
 pub(super) const NO_VALUE: u32 = u32::MAX;
 
@@ -188,13 +191,13 @@ impl Column {
         (chunk, (row - self.offsets[chunk]) as usize)
     }
 
-    /// The array of `row`, which is below the column's length, and the index of the row in it.
+    /// The array of `row`, which the column has, and the index of the row in it.
     pub(super) fn locate(&self, row: u32) -> (&ArrayRef, usize) {
         let (chunk, index) = self.position(row);
         (&self.chunks[chunk], index)
     }
 
-    /// Visits rows, which are below the column's length, in the given order. Consecutive rows of one
+    /// Visits rows, which the column has, in the given order. Consecutive rows of one
     /// chunk are visited together, as `visit(chunk, first, last)` for its rows `[first, last)`.
     #[inline]
     pub(super) fn each_chunk_run(&self, rows: &[u32], mut visit: impl FnMut(usize, usize, usize)) {
@@ -220,20 +223,17 @@ impl Column {
         positions: Range<usize>,
         mut visit: impl FnMut(&ArrayRef, usize, usize) -> bool,
     ) {
-        let mut position = positions.start;
-        while let Some(row) = rows.get(position).filter(|_| position < positions.end) {
-            let (array, first) = self.locate(row);
-            let most = (positions.end - position).min(array.len() - first);
-            let len = match rows {
-                RowOrder::All(_) => most,
-                _ => (1..most)
-                    .find(|&len| rows.get(position + len) != Some(row + len as u32))
-                    .unwrap_or(most),
-            };
-            if !visit(array, first, first + len) {
-                return;
-            }
-            position += len;
+        let mut numbers = Vec::new();
+        let mut start = positions.start;
+        let mut goes_on = true;
+        while start < positions.end && goes_on {
+            let end = positions.end.min(start + RUN_ROWS);
+            numbers.clear();
+            rows.push_numbers(start..end, &mut numbers);
+            self.each_chunk_run(&numbers, |chunk, first, last| {
+                goes_on = goes_on && visit(&self.chunks[chunk], first, last);
+            });
+            start = end;
         }
     }
 

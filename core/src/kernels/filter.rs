@@ -7,7 +7,8 @@ use arrow_schema::DataType;
 
 use super::column::{num_rows, push_codes};
 use super::error::{KernelError, filled};
-use super::key::{Key, Key256, Keyed, Physical, each_boolean, each_bytes, with_native};
+use super::key::{Keyed, Physical, each_boolean, each_bytes, with_native};
+use super::key_test::{KeyTest, packed};
 use super::literal::Literal;
 use super::predicate::{Leaf, Predicate, Test, parse_predicate};
 use super::row_order::RowOrder;
@@ -273,24 +274,6 @@ impl ChunkRange {
     }
 }
 
-/// A bit for each item, from the lowest bit of the first word on.
-#[inline]
-fn packed<T>(
-    items: impl IntoIterator<Item = T, IntoIter: ExactSizeIterator>,
-    holds: impl Fn(T) -> bool,
-) -> Vec<u64> {
-    let mut items = items.into_iter();
-    let mut words = Vec::with_capacity(items.len().div_ceil(64));
-    while items.len() > 0 {
-        let mut word = 0;
-        for (bit, item) in (0..64).zip(&mut items) {
-            word |= u64::from(holds(item)) << bit;
-        }
-        words.push(word);
-    }
-    words
-}
-
 fn is_null(array: &ArrayRef, index: usize) -> bool {
     let (array, index) = underlying(array.as_ref(), index);
     matches!(array.data_type(), DataType::Null) || array.is_null(index)
@@ -426,131 +409,6 @@ fn each_text(array: &ArrayRef, start: usize, end: usize, mut visit: impl FnMut(O
         let mut out = CellText::new(&mut text, 0);
         let kind = write_cell(array, None, index, &FixedOffsets, &mut out);
         visit((kind != CellKind::Null).then_some(text.as_bytes()));
-    }
-}
-
-/// A key that a literal of the same width can become.
-trait LiteralKey: Key {
-    const LEAST: Self;
-    const MOST: Self;
-    fn of(literal: &Literal) -> Option<Self>;
-    fn is_between(self, least: Self, most: Self) -> bool;
-}
-
-impl LiteralKey for u64 {
-    const LEAST: Self = 0;
-    const MOST: Self = Self::MAX;
-    fn of(literal: &Literal) -> Option<Self> {
-        match literal {
-            Literal::Narrow(key) => Some(*key),
-            _ => None,
-        }
-    }
-    #[inline]
-    fn is_between(self, least: Self, most: Self) -> bool {
-        self.wrapping_sub(least) <= most - least
-    }
-}
-
-impl LiteralKey for u128 {
-    const LEAST: Self = 0;
-    const MOST: Self = Self::MAX;
-    fn of(literal: &Literal) -> Option<Self> {
-        match literal {
-            Literal::Wide(key) => Some(*key),
-            _ => None,
-        }
-    }
-    #[inline]
-    fn is_between(self, least: Self, most: Self) -> bool {
-        self.wrapping_sub(least) <= most - least
-    }
-}
-
-impl LiteralKey for Key256 {
-    const LEAST: Self = (0, 0);
-    const MOST: Self = (u128::MAX, u128::MAX);
-    fn of(literal: &Literal) -> Option<Self> {
-        match literal {
-            Literal::Widest(key) => Some(*key),
-            _ => None,
-        }
-    }
-    fn is_between(self, least: Self, most: Self) -> bool {
-        least <= self && self <= most
-    }
-}
-
-/// A test of keys.
-enum KeyTest<K> {
-    Constant(bool),
-    Between(K, K),
-    NotBetween(K, K),
-    /// Keys in ascending order.
-    In(Vec<K>),
-}
-
-impl<K: LiteralKey> KeyTest<K> {
-    fn new(test: &Test) -> Self {
-        match test {
-            Test::Compare(op, literal) => Self::compare(*op, literal),
-            Test::In(literals) => {
-                let mut keys: Vec<K> = literals.iter().filter_map(K::of).collect();
-                keys.sort_unstable();
-                Self::In(keys)
-            }
-            _ => Self::Constant(false),
-        }
-    }
-
-    fn compare(op: Comparison, literal: &Literal) -> Self {
-        match literal {
-            Literal::Below => Self::Constant(matches!(
-                op,
-                Comparison::Ne | Comparison::Gt | Comparison::Ge
-            )),
-            Literal::Above => Self::Constant(matches!(
-                op,
-                Comparison::Ne | Comparison::Lt | Comparison::Le
-            )),
-            Literal::After(before) => match (op, K::of(before)) {
-                (Comparison::Lt | Comparison::Le, Some(key)) => Self::Between(K::LEAST, key),
-                (Comparison::Gt | Comparison::Ge, Some(key)) => Self::NotBetween(K::LEAST, key),
-                _ => Self::Constant(op == Comparison::Ne),
-            },
-            literal => match (op, K::of(literal)) {
-                (_, None) => Self::Constant(false),
-                (Comparison::Eq, Some(key)) => Self::Between(key, key),
-                (Comparison::Ne, Some(key)) => Self::NotBetween(key, key),
-                (Comparison::Lt, Some(key)) => Self::NotBetween(key, K::MOST),
-                (Comparison::Le, Some(key)) => Self::Between(K::LEAST, key),
-                (Comparison::Gt, Some(key)) => Self::NotBetween(K::LEAST, key),
-                (Comparison::Ge, Some(key)) => Self::Between(key, K::MOST),
-            },
-        }
-    }
-
-    #[inline]
-    fn holds(&self, key: K) -> bool {
-        match self {
-            Self::Constant(value) => *value,
-            Self::Between(least, most) => key.is_between(*least, *most),
-            Self::NotBetween(least, most) => !key.is_between(*least, *most),
-            Self::In(keys) => keys.binary_search(&key).is_ok(),
-        }
-    }
-
-    /// A bit for each value, whether it is null or not.
-    fn packed<N: Keyed<Key = K>>(&self, values: &[N]) -> Vec<u64> {
-        match self {
-            Self::Between(least, most) => {
-                packed(values, |value| value.key().is_between(*least, *most))
-            }
-            Self::NotBetween(least, most) => {
-                packed(values, |value| !value.key().is_between(*least, *most))
-            }
-            _ => packed(values, |value| self.holds(value.key())),
-        }
     }
 }
 

@@ -1,4 +1,4 @@
-use std::cell::OnceCell;
+use std::cell::RefCell;
 use std::sync::Arc;
 
 use arrow_array::{Array, ArrayRef};
@@ -65,8 +65,8 @@ struct Searched {
 enum Access {
     /// In the bytes of each chunk.
     Texts(Vec<Texts>),
-    /// Once for each text of a dictionary: whether it contains the pattern.
-    Values(Vec<OnceCell<Vec<bool>>>),
+    /// Once for each text of a dictionary: whether it contains the pattern, as far as they were searched.
+    Values(Vec<(Texts, RefCell<Vec<bool>>)>),
     /// In the written text of each cell.
     Cells,
 }
@@ -83,7 +83,8 @@ impl Searched {
             Access::Cells
         } else {
             let dictionaries = column.dictionaries().iter();
-            Access::Values(dictionaries.map(|_| OnceCell::new()).collect())
+            let values = dictionaries.map(|values| (Texts::of(values), RefCell::default()));
+            Access::Values(values.collect())
         };
         Self { column, access }
     }
@@ -93,24 +94,9 @@ impl Searched {
         let Access::Texts(texts) = &self.access else {
             return rows.len();
         };
-        let (mut num_rows, mut num_bytes) = (0, 0);
+        let (mut num_rows, mut left_bytes) = (0, STEP_BYTES);
         self.column.each_chunk_run(rows, |chunk, first, last| {
-            let starts = (texts[chunk].start_of(first), texts[chunk].start_of(last));
-            let run_bytes = match starts {
-                (Some(start), Some(end)) => end - start,
-                _ => STEP_BYTES,
-            };
-            if num_bytes + run_bytes <= STEP_BYTES {
-                num_bytes += run_bytes;
-                num_rows += last - first;
-                return;
-            }
-            for index in first..last {
-                if num_bytes < STEP_BYTES {
-                    num_bytes += texts[chunk].get(index).map_or(0, <[u8]>::len);
-                    num_rows += 1;
-                }
-            }
+            num_rows += texts[chunk].num_within(first..last, &mut left_bytes);
         });
         num_rows.max(1)
     }
@@ -127,8 +113,11 @@ impl Searched {
         let chunks = self.column.chunks();
         let (mut lower, mut codes) = (Vec::new(), Vec::new());
         let mut cells = Cells::new(pattern, self.column.extension, zones);
-        let mut at = 0;
+        let (mut at, mut is_full) = (0, false);
         self.column.each_chunk_run(rows, |chunk, first, last| {
+            if is_full {
+                return;
+            }
             let before = at;
             let mut find = |index: usize| found.push(before + index - first);
             match &self.access {
@@ -137,8 +126,13 @@ impl Searched {
                 }
                 Access::Values(known) => {
                     let dictionary = self.column.dictionary_of(chunk).unwrap_or(0);
-                    let values = &self.column.dictionaries()[dictionary];
-                    let answers = known[dictionary].get_or_init(|| answers(values, pattern));
+                    let (texts, answers) = &known[dictionary];
+                    let answers = &mut answers.borrow_mut();
+                    let num_values = self.column.dictionaries()[dictionary].len();
+                    is_full = !search_values(texts, num_values, pattern, answers);
+                    if is_full {
+                        return;
+                    }
                     codes.clear();
                     push_codes(&chunks[chunk], first, last, &mut codes);
                     for (index, code) in (first..).zip(&codes) {
@@ -149,12 +143,14 @@ impl Searched {
                 }
                 Access::Cells => {
                     for index in first..last {
-                        if cells.num_bytes < STEP_BYTES {
-                            if cells.has(&chunks[chunk], index) {
-                                find(index);
-                            }
-                            at += 1;
+                        is_full = cells.num_bytes >= STEP_BYTES;
+                        if is_full {
+                            return;
                         }
+                        if cells.has(&chunks[chunk], index) {
+                            find(index);
+                        }
+                        at += 1;
                     }
                     return;
                 }
@@ -197,14 +193,24 @@ impl<'a> Cells<'a> {
     }
 }
 
-/// For each text of a dictionary, whether it contains the pattern.
-fn answers(values: &ArrayRef, pattern: &Pattern) -> Vec<bool> {
-    let mut answers = vec![false; values.len()];
-    let rows = 0..values.len();
-    Texts::of(values).find(rows, pattern, &mut Vec::new(), |index| {
+/// Searches the next texts of a dictionary. Returns true when all are searched.
+fn search_values(
+    texts: &Texts,
+    num_values: usize,
+    pattern: &Pattern,
+    answers: &mut Vec<bool>,
+) -> bool {
+    let start = answers.len();
+    if start == num_values {
+        return true;
+    }
+    let end = num_values.min(start + STEP_ROWS);
+    let mut left_bytes = STEP_BYTES;
+    answers.resize(start + texts.num_within(start..end, &mut left_bytes), false);
+    texts.find(start..answers.len(), pattern, &mut Vec::new(), |index| {
         answers[index] = true;
     });
-    answers
+    answers.len() == num_values
 }
 
 impl FindJob {

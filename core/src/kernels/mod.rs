@@ -10,6 +10,7 @@ mod filter;
 mod find;
 mod ipc;
 mod key;
+mod key_test;
 mod literal;
 mod numbered;
 mod predicate;

@@ -66,7 +66,7 @@ struct Ranks {
 }
 
 impl SortColumn {
-    /// Values of a dictionary or run-end encoding have no keys before [`rank`](Self::rank).
+    /// Values of a dictionary or run-end encoding have no keys before [`set_ranks`](Self::set_ranks).
     pub(super) fn new(column: Column, descending: bool) -> Self {
         let physical = column.physical();
         let native_bytes = with_native!(physical, N => size_of::<N>(), _ => 0);
@@ -216,7 +216,6 @@ impl SortColumn {
         keys.clear();
         nulls.clear();
         if let Some(ranks) = &self.ranks {
-            codes.clear();
             self.column.each_chunk_run(rows, |chunk, first, last| {
                 let start = self
                     .column

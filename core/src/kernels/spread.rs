@@ -162,7 +162,8 @@ impl Spread {
             Self::Counts(_) => {}
             Self::Exact { bins, sum } => with_native!(Physical::of(array.data_type()), N => {
                 let lowest = bins.edges.first().copied().unwrap_or(0);
-                let scale = bins.counts.len() as f64 / bins.edges.last().map_or(0, |last| last.abs_diff(lowest)) as f64;
+                let span = bins.edges.last().map_or(0, |highest| highest.abs_diff(lowest));
+                let scale = bins.counts.len() as f64 / span as f64;
                 // Bins have the same width, except for the last one.
                 let bin_of = |value: i128| (value.wrapping_sub(lowest) as u64 as f64 * scale) as usize;
                 each_native::<N>(array, start, end, |value| {
@@ -175,13 +176,15 @@ impl Spread {
                             1 => Some(value),
                             weight => value.checked_mul(i128::from(weight)),
                         };
-                        *sum = sum.zip(product).and_then(|(sum, product)| sum.checked_add(product));
+                        let both = sum.zip(product);
+                        *sum = both.and_then(|(sum, product)| sum.checked_add(product));
                     }
                 });
             }, _ => {}),
             Self::Float { bins, sum } => with_native!(Physical::of(array.data_type()), N => {
                 let lowest = bins.edges.first().copied().unwrap_or(0.0);
-                let scale = bins.counts.len() as f64 / bins.edges.last().map_or(0.0, |last| last - lowest);
+                let span = bins.edges.last().map_or(0.0, |highest| highest - lowest);
+                let scale = bins.counts.len() as f64 / span;
                 each_native::<N>(array, start, end, |value| {
                     let weight = weight_of(weights, index);
                     index += 1;

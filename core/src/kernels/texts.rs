@@ -119,6 +119,26 @@ impl Texts {
         }
     }
 
+    /// How many of `rows` have at most `left_bytes` together, and the first one beyond. Takes their bytes from
+    /// `left_bytes`, which is 0 if there is one beyond.
+    pub(super) fn num_within(&self, rows: Range<usize>, left_bytes: &mut usize) -> usize {
+        let num_rows = rows.len();
+        if let (Some(start), Some(end)) = (self.start_of(rows.start), self.start_of(rows.end))
+            && *left_bytes > end - start
+        {
+            *left_bytes -= end - start;
+            return num_rows;
+        }
+        for (at, index) in rows.enumerate() {
+            if *left_bytes == 0 {
+                return at;
+            }
+            let num_bytes = self.get(index).map_or(0, <[u8]>::len);
+            *left_bytes = left_bytes.saturating_sub(num_bytes);
+        }
+        num_rows
+    }
+
     /// Visits those of `rows`, which are UTF-8, that contain the pattern. `room` is overwritten.
     pub(super) fn find(
         &self,

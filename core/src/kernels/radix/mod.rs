@@ -1,18 +1,17 @@
+mod division;
+mod item;
+
 use std::ops::Range;
 use std::sync::Arc;
 
-use super::error::{KernelError, filled, no_room, with_room};
+use self::division::{Division, Group, Phase, State};
+use self::item::{Item, insertion_sort, put_rows, reserve};
+use super::error::{KernelError, filled, with_room};
 use super::row_order::RowOrder;
 use super::sort_key::{Block, Level, SortColumn};
 
-/// The maximum number of bits of a digit.
-const MAX_DIGIT_BITS: u32 = 11;
-
 /// The rows of a group that is sorted by insertion.
 const SMALL_ROWS: usize = 32;
-
-/// The rows that a digit should leave in a group.
-const TARGET_ROWS: usize = 4;
 
 /// Rows that are read together.
 const READ_ROWS: usize = 4096;
@@ -22,14 +21,6 @@ const STEP_ROWS: usize = 65_536;
 
 /// The rows of small groups that are put in their places together.
 const MAX_NEARLY_ROWS: usize = 16_384;
-
-/// A row, with its key at the level of its group.
-#[derive(Debug, Clone, Copy, Default)]
-#[repr(C, packed(4))]
-struct Item {
-    key: u64,
-    row: u32,
-}
 
 /// A stable sort of rows by their keys, from the most significant digit on (MSD radix sort). Groups of
 /// rows are divided by one digit, then each group by the next, until they are small. The leftmost group
@@ -49,135 +40,6 @@ pub(super) struct Radix {
     /// The rows that have their places.
     order: Vec<u32>,
     block: Block,
-}
-
-/// Rows with equal keys before `level`.
-#[derive(Debug, Clone, Copy)]
-struct Group {
-    start: usize,
-    len: usize,
-    level: Level,
-    state: State,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum State {
-    /// There are no items yet: the rows are those of the base.
-    Unlisted,
-    /// The items have no keys of this level.
-    Unread,
-    /// The items have keys. None is null.
-    Read,
-    /// The same, and each item is at most [`SMALL_ROWS`] from its place.
-    Nearly,
-}
-
-/// The division of a group by a digit.
-#[derive(Debug)]
-struct Division {
-    group: Group,
-    phase: Phase,
-    /// The number of rows that the phase has dealt with.
-    at: usize,
-    /// What the texts have in common.
-    prefix: Option<Vec<u8>>,
-    least: u64,
-    most: u64,
-    last: u64,
-    is_sorted: bool,
-    /// Whether texts have bytes behind those in their keys.
-    goes_on: bool,
-    /// The rows whose value is null.
-    nulls: Vec<u32>,
-    shift: u32,
-    /// For each digit: the number of its rows, then where its next row goes. Empty if the group stays
-    /// whole.
-    places: Vec<usize>,
-}
-
-/// What the division of a group does, in this order. Some groups need only some of it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Phase {
-    /// Finds what all texts have in common.
-    Prefix,
-    /// Reads the keys of items, and finds the least and the greatest.
-    Load,
-    /// Finds the least and the greatest of the keys.
-    Survey,
-    /// Reads the next keys of texts.
-    Ahead,
-    /// Counts the rows of each digit.
-    Count,
-    /// Moves rows to their digits.
-    Move,
-    /// Copies the moved items back.
-    Copy,
-    /// Makes items of the rows of the base.
-    List,
-    Done,
-}
-
-impl Division {
-    fn new(group: Group, phase: Phase) -> Self {
-        Self {
-            group,
-            phase,
-            at: 0,
-            prefix: None,
-            least: u64::MAX,
-            most: 0,
-            last: 0,
-            is_sorted: true,
-            goes_on: false,
-            nulls: Vec::new(),
-            shift: 0,
-            places: Vec::new(),
-        }
-    }
-
-    fn num_values(&self) -> usize {
-        self.group.len - self.nulls.len()
-    }
-
-    /// The number of rows that the phase has to deal with.
-    fn num_rows(&self) -> usize {
-        match (self.phase, self.group.state) {
-            (Phase::Count | Phase::Move, State::Unlisted) => self.group.len,
-            (Phase::Count | Phase::Move | Phase::Copy, _) => self.num_values(),
-            _ => self.group.len,
-        }
-    }
-
-    /// Whether a key or null was seen.
-    fn is_surveyed(&self) -> bool {
-        self.least <= self.most || !self.nulls.is_empty()
-    }
-
-    #[inline]
-    fn see(&mut self, key: u64) {
-        self.least = self.least.min(key);
-        self.most = self.most.max(key);
-        self.is_sorted &= self.last <= key;
-        self.last = key;
-    }
-
-    #[inline]
-    fn digit(&self, key: u64) -> usize {
-        ((key - self.least) >> self.shift) as usize
-    }
-
-    /// The number of bits of the digit that leaves small groups soonest.
-    fn digit_bits(&self) -> u32 {
-        let bits = (self.num_values() / TARGET_ROWS).max(2).ilog2();
-        let num_digits = bits.div_ceil(MAX_DIGIT_BITS);
-        bits.div_ceil(num_digits)
-    }
-
-    fn fraction(&self) -> f64 {
-        let num_phases = Phase::List as u8 + 1;
-        let within = self.at as f64 / self.num_rows().max(1) as f64;
-        (f64::from(self.phase as u8) + within) / f64::from(num_phases)
-    }
 }
 
 /// Visits the key and the row of each value of a block that is not null.
@@ -626,30 +488,4 @@ impl Radix {
         }
         self.groups.extend(nearly);
     }
-}
-
-/// A stable sort that is fast if few items are far from their places.
-fn insertion_sort(items: &mut [Item]) {
-    for index in 1..items.len() {
-        let item = items[index];
-        let mut to = index;
-        while to > 0 && items[to - 1].key > item.key {
-            items[to] = items[to - 1];
-            to -= 1;
-        }
-        items[to] = item;
-    }
-}
-
-fn put_rows(items: &mut [Item], rows: impl Iterator<Item = u32>) {
-    for (item, row) in items.iter_mut().zip(rows) {
-        item.row = row;
-    }
-}
-
-/// Makes room for `len` items in total; there are at most as many.
-fn reserve(items: &mut Vec<Item>, len: usize) -> Result<(), KernelError> {
-    items
-        .try_reserve_exact(len - items.len())
-        .map_err(|_| no_room(len))
 }
