@@ -49,6 +49,7 @@ fn all(table: &Table) -> RowOrder {
 fn sort(table: &Table, base: &RowOrder, keys: &[SortKey]) -> Result<Vec<u32>, KernelError> {
     let mut job = SortJob::try_new(table, Arc::new(base.clone()), keys)?;
     let mut fraction = 0.0;
+    let mut placed = Vec::new();
     while !job.step()? {
         assert!((0.0..=1.0).contains(&job.fraction()));
         assert!(
@@ -57,8 +58,16 @@ fn sort(table: &Table, base: &RowOrder, keys: &[SortKey]) -> Result<Vec<u32>, Ke
             job.fraction()
         );
         fraction = job.fraction();
+        // Rows that have their places keep them.
+        let num_placed = job.num_placed();
+        placed.extend(listed(&job.placed(placed.len()..num_placed)?));
+        assert_eq!(placed.len(), num_placed);
+        let some = num_placed / 3..num_placed / 2;
+        assert_eq!(listed(&job.placed(some.clone())?), placed[some]);
     }
-    Ok(listed(&job.finish()))
+    let sorted = listed(&job.finish());
+    assert!(sorted.starts_with(&placed), "{keys:?}");
+    Ok(sorted)
 }
 
 fn filter_of(table: &Table, base: RowOrder, predicate: &Value) -> Result<RowOrder, KernelError> {

@@ -214,6 +214,20 @@ impl Column {
         }
     }
 
+    /// Visits consecutive rows of the table, by chunk, as [`each_chunk_run`](Self::each_chunk_run) does.
+    pub(super) fn each_chunk(
+        &self,
+        mut rows: Range<u32>,
+        mut visit: impl FnMut(usize, usize, usize),
+    ) {
+        while !rows.is_empty() {
+            let (chunk, first) = self.position(rows.start);
+            let len = rows.len().min(self.chunks[chunk].len() - first);
+            visit(chunk, first, first + len);
+            rows.start += len as u32;
+        }
+    }
+
     /// Visits the rows at `positions` of a view in order. Consecutive rows of one array are visited
     /// together, as `visit(array, first, last)` for rows `[first, last)`. Stops if `visit` returns
     /// false.

@@ -225,18 +225,13 @@ impl FindJob {
     ) -> Result<Self, KernelError> {
         check_find(&request.text, request.limit)
             .map_err(|refusal| KernelError::refused("bad_parameter", &refusal))?;
-        let mut indices: Vec<usize> = match &request.columns {
-            None => (0..table.columns().len()).collect(),
-            Some(names) => names
-                .iter()
-                .map(|name| column_index(table, name))
-                .collect::<Result<_, _>>()?,
-        };
-        indices.sort_unstable();
-        indices.dedup();
+        let mut is_searched = vec![request.columns.is_none(); table.columns().len()];
+        for name in request.columns.iter().flatten() {
+            is_searched[column_index(table, name)?] = true;
+        }
         let mut names = column_names(table);
         let mut columns = Vec::new();
-        for index in indices {
+        for index in (0..is_searched.len()).filter(|&index| is_searched[index]) {
             let mut column = Column::try_new(table, index)?;
             column.name = std::mem::take(&mut names[index]);
             if column.extension.is_some() || may_hold(&column.data_type, &request.text) {
@@ -268,20 +263,26 @@ impl FindJob {
         for searched in &self.columns {
             rows.truncate(searched.num_step_rows(&rows));
         }
-        let mut found = Vec::new();
+        // The index of the row, and in the lower half the column.
+        let mut found: Vec<u64> = Vec::new();
         for (column, searched) in self.columns.iter().enumerate() {
             let mut indexes = Vec::new();
             rows.truncate(searched.search(&self.pattern, &rows, zones, &mut indexes));
-            found.extend(indexes.into_iter().map(|index| (index, column)));
+            found.extend(
+                indexes
+                    .into_iter()
+                    .map(|index| (index as u64) << 32 | column as u64),
+            );
         }
-        found.retain(|(index, _)| *index < rows.len());
+        found.retain(|cell| cell >> 32 < rows.len() as u64);
         found.sort_unstable();
         let mut num_searched = rows.len();
-        for of_row in found.chunk_by(|(index, _), (other, _)| index == other) {
-            let columns = of_row.iter().map(|(_, column)| *column).collect();
-            self.matches.push((self.next + of_row[0].0, columns));
+        for of_row in found.chunk_by(|cell, other| cell >> 32 == other >> 32) {
+            let index = (of_row[0] >> 32) as usize;
+            let columns = of_row.iter().map(|cell| *cell as u32 as usize).collect();
+            self.matches.push((self.next + index, columns));
             if self.matches.len() == self.limit {
-                num_searched = of_row[0].0 + 1;
+                num_searched = index + 1;
                 break;
             }
         }

@@ -1,7 +1,7 @@
 use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
 
-use crate::table::{Batch, Dictionary, Table};
+use crate::table::{Batch, Dictionary, DictionaryChunk, Table};
 use crate::wire::{StreamSchema, frame, write_schema};
 
 /// The rows of a table as an uncompressed Arrow IPC stream, in pieces. These are the messages as they
@@ -49,7 +49,7 @@ impl StreamPieces {
     /// Writes the dictionary chunks that have not been written yet, in the order of their arrival,
     /// because values can refer to earlier dictionaries.
     fn write_dictionaries(&mut self, batch: &Batch, out: &mut Vec<u8>) {
-        let mut missing = Vec::new();
+        let mut missing: Vec<(i64, bool, Arc<DictionaryChunk>)> = Vec::new();
         for (&id, dictionary) in batch.dictionaries().iter() {
             let written = self.written.get(&id);
             let num_written = written
@@ -58,12 +58,12 @@ impl StreamPieces {
             let chunks = dictionary.chunks_from(num_written);
             let num_chunks = num_written + chunks.len();
             for (index, chunk) in chunks.into_iter().enumerate() {
-                missing.push((id, num_written + index > 0, chunk));
+                let at = missing.partition_point(|(_, _, other)| other.position < chunk.position);
+                missing.insert(at, (id, num_written + index > 0, chunk));
             }
             self.written
                 .insert(id, (Arc::clone(dictionary), num_chunks));
         }
-        missing.sort_unstable_by_key(|(_, _, chunk)| chunk.position);
         for (id, is_delta, chunk) in missing {
             chunk.content.write(Some((id, is_delta)), out);
         }

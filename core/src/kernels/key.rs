@@ -102,7 +102,12 @@ impl Key for u64 {
 
 impl Key for u128 {
     fn limb(self, index: usize) -> u64 {
-        (self >> (64 * index)) as u64
+        // Faster than a shift by a variable number of bits.
+        if index == 0 {
+            self as u64
+        } else {
+            (self >> 64) as u64
+        }
     }
     fn widened(self) -> Key256 {
         (0, self)

@@ -1,3 +1,5 @@
+use std::collections::BinaryHeap;
+
 use super::key::{Key, Key256, Keyed};
 use super::literal::Literal;
 use super::predicate::Test;
@@ -88,9 +90,9 @@ impl<K: LiteralKey> KeyTest<K> {
         match test {
             Test::Compare(op, literal) => Self::compare(*op, literal),
             Test::In(literals) => {
-                let mut keys: Vec<K> = literals.iter().filter_map(K::of).collect();
-                keys.sort_unstable();
-                Self::In(keys)
+                // A heap needs much less code than a sort does.
+                let keys: BinaryHeap<K> = literals.iter().filter_map(K::of).collect();
+                Self::In(keys.into_sorted_vec())
             }
             _ => Self::Constant(false),
         }
@@ -134,6 +136,8 @@ impl<K: LiteralKey> KeyTest<K> {
     }
 
     /// A bit for each value, whether it is null or not.
+    // Its own function, because browsers compile a function when it is first called.
+    #[inline(never)]
     pub(super) fn packed<N: Keyed<Key = K>>(&self, values: &[N]) -> Vec<u64> {
         match self {
             Self::Between(least, most) => {

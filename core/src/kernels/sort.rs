@@ -1,7 +1,8 @@
+use std::ops::Range;
 use std::sync::Arc;
 
 use super::column::{Column, column_index, num_rows};
-use super::error::KernelError;
+use super::error::{KernelError, with_room};
 use super::key::Physical;
 use super::radix::Radix;
 use super::ranking::Ranking;
@@ -64,6 +65,9 @@ impl SortJob {
             }
             columns.push(SortColumn::new(column, key.descending));
         }
+        if matches!(*base, RowOrder::All(_)) && columns[0].is_plain() {
+            columns[0].assume_narrow();
+        }
         let num_rankings = columns.iter().filter_map(SortColumn::unranked).count();
         Ok(Self {
             radix: Radix::try_new(columns, base)?,
@@ -111,6 +115,25 @@ impl SortJob {
         let ranked = self.num_ranked as f64 + ranking.map_or(0.0, |ranking| ranking.fraction());
         let ranked = ranked / self.num_rankings as f64;
         RANKING_FRACTION * ranked + (1.0 - RANKING_FRACTION) * self.radix.fraction()
+    }
+
+    /// The number of rows at the start of the order that have their places for good.
+    #[must_use]
+    pub fn num_placed(&self) -> usize {
+        self.radix.placed().len()
+    }
+
+    /// The rows at `positions`, as far as they have their places.
+    ///
+    /// # Errors
+    /// `out_of_memory`.
+    pub fn placed(&self, positions: Range<usize>) -> Result<RowOrder, KernelError> {
+        let placed = self.radix.placed();
+        let end = positions.end.min(placed.len());
+        let rows = &placed[positions.start.min(end)..end];
+        let mut copy = with_room(rows.len())?;
+        copy.extend_from_slice(rows);
+        Ok(RowOrder::List(copy))
     }
 
     /// The rows in sorted order.

@@ -1,3 +1,5 @@
+use std::ops::Range;
+
 use arrow_array::cast::AsArray;
 use arrow_array::{Array, ArrayRef};
 use arrow_buffer::{Buffer, NullBuffer};
@@ -5,6 +7,7 @@ use arrow_buffer::{Buffer, NullBuffer};
 use super::column::{Column, NO_VALUE, push_codes};
 use super::error::{KernelError, with_room};
 use super::key::{Key, Keyed, Physical, each_boolean, with_native};
+use super::seen::Seen;
 use super::texts::Texts;
 
 /// Bytes of text that one sort key holds. The lowest byte of the key states how many of them there are,
@@ -45,10 +48,9 @@ pub(super) struct SortColumn {
     natives: Vec<(Buffer, Option<NullBuffer>)>,
     /// For texts: each chunk's.
     texts: Vec<Texts>,
-    /// For values of more than 64 bits: the chunks of which the upper bits are known, and these bits as
-    /// long as they are the same in all values.
+    /// For values of more than 64 bits: the number of chunks that were compared, and the limbs of a value.
     num_checked: usize,
-    upper: Option<(u128, u64)>,
+    known_limbs: Option<Vec<u64>>,
     /// The number of 64-bit parts of a key.
     num_parts: usize,
     /// Keys of texts at one depth, by row of the table.
@@ -94,7 +96,7 @@ impl SortColumn {
             natives,
             texts,
             num_checked: 0,
-            upper: None,
+            known_limbs: None,
             num_parts: physical.num_limbs().max(1),
             ahead: (0, Vec::new()),
             ranks: None,
@@ -146,31 +148,95 @@ impl SortColumn {
         (key ^ self.flip) & 0xFF == GOES_ON
     }
 
-    /// Compares the upper bits of the next values of more than 64 bits. If they are the same in all
-    /// values, as in most columns of decimals, the lowest 64 bits are the key. Returns true at the end.
+    /// Compares the upper limbs of the next values of more than 64 bits. If they are the same in all values,
+    /// as in most columns of decimals, the lowest one is the key. Returns true at the end.
     pub(super) fn narrow(&mut self) -> bool {
         if self.num_parts == 1 || self.num_checked == self.natives.len() {
             return true;
         }
         let (values, validity) = &self.natives[self.num_checked];
-        let upper = &mut self.upper;
-        let is_same = with_native!(self.physical, N => {
-            let mut keys = values.typed_data::<N>().iter().enumerate().filter_map(|(index, value)| {
-                let is_valid = validity.as_ref().is_none_or(|nulls| nulls.is_valid(index));
-                is_valid.then(|| value.key().widened())
-            });
-            keys.all(|(high, low)| {
-                let bits = (high, (low >> 64) as u64);
-                *upper.get_or_insert(bits) == bits
-            })
-        }, _ => true);
+        let limbs = values.typed_data::<u64>();
+        let is_valid = |index| validity.as_ref().is_none_or(|bits| bits.is_valid(index));
+        let mut differences = 0;
+        if let Some(index) = (0..limbs.len() / self.num_parts).find(|&index| is_valid(index)) {
+            let known = &limbs[index * self.num_parts..][..self.num_parts];
+            let known = self.known_limbs.get_or_insert_with(|| known.to_vec());
+            for (part, known) in known.iter().enumerate().skip(1) {
+                let uppers = limbs[part..].iter().step_by(self.num_parts).enumerate();
+                differences = uppers.fold(differences, |all, (index, upper)| {
+                    let is_counted = validity.is_none() || is_valid(index);
+                    all | (upper ^ known) & u64::from(is_counted).wrapping_neg()
+                });
+            }
+        }
         self.num_checked += 1;
-        if !is_same {
+        if differences != 0 {
             self.num_checked = self.natives.len();
         } else if self.num_checked == self.natives.len() {
             self.num_parts = 1;
         }
         self.num_checked == self.natives.len()
+    }
+
+    /// Whether the values are of a fixed size, and none is null.
+    pub(super) fn is_plain(&self) -> bool {
+        !self.natives.is_empty() && self.natives.iter().all(|(_, nulls)| nulls.is_none())
+    }
+
+    /// Assumes what [`narrow`](Self::narrow) finds in most columns, until [`survey`](Self::survey).
+    pub(super) fn assume_narrow(&mut self) {
+        self.num_parts = self.num_parts.min(1);
+        self.num_checked = self.natives.len();
+    }
+
+    /// Reads the keys of rows of the table, none of which is null, at a depth. Returns false if the column
+    /// was assumed to be narrow and is not.
+    pub(super) fn survey(&mut self, depth: usize, rows: Range<u32>, seen: &mut Seen) -> bool {
+        let is_narrow = with_native!(self.physical, N => {
+            self.survey_natives::<N>(depth, rows, seen)
+        }, _ => true);
+        if !is_narrow {
+            self.num_parts = self.physical.num_limbs();
+        }
+        is_narrow
+    }
+
+    #[inline(never)]
+    fn survey_natives<N: Keyed>(&self, depth: usize, rows: Range<u32>, seen: &mut Seen) -> bool {
+        let num_limbs = size_of::<N>() / size_of::<u64>();
+        let mut chunks = self
+            .natives
+            .iter()
+            .map(|(values, _)| values.typed_data::<N>());
+        let first = chunks
+            .find_map(<[N]>::first)
+            .copied()
+            .unwrap_or_default()
+            .key();
+        let mut differences = 0;
+        let mut row = rows.start;
+        self.column.each_chunk(rows, |chunk, start, end| {
+            let values = &self.natives[chunk].0.typed_data::<N>()[start..end];
+            let keys = values.iter().map(|value| {
+                for limb in 1..num_limbs {
+                    differences |= value.key().limb(limb) ^ first.limb(limb);
+                }
+                self.key(*value, depth)
+            });
+            seen.see(keys.zip(row..));
+            row += values.len() as u32;
+        });
+        self.num_parts > 1 || differences == 0
+    }
+
+    /// The key of a value that is not null.
+    #[inline]
+    fn key<N: Keyed>(&self, value: N, depth: usize) -> u64 {
+        match value.is_nan() {
+            // NaN is last, whatever the direction.
+            true => u64::MAX,
+            false => value.key().limb(self.num_parts - 1 - depth) ^ self.flip,
+        }
     }
 
     /// Cuts `prefix` to what the texts of `rows` have in common with it. `None` stands for any text.
@@ -207,84 +273,110 @@ impl SortColumn {
 
     /// Reads the keys of the block's rows at a depth.
     pub(super) fn read(&self, depth: usize, block: &mut Block) {
+        block.keys.clear();
+        block.nulls.clear();
+        if let Some(ranks) = &self.ranks {
+            self.read_ranks(ranks, block);
+        } else if !self.ahead.1.is_empty() && self.ahead.0 == depth {
+            // Null has no key at the depth before.
+            let keys = block.rows.iter().map(|&row| self.ahead.1[row as usize]);
+            block.keys.extend(keys);
+        } else {
+            with_native!(self.physical, N => {
+                self.read_natives::<N>(depth, block);
+                self.read_nulls(block);
+            }, _ => {
+                match self.physical {
+                    Physical::Boolean => self.read_booleans(block),
+                    _ => self.read_texts(depth, block),
+                }
+            });
+        }
+    }
+
+    fn read_ranks(&self, ranks: &Ranks, block: &mut Block) {
         let Block {
             rows,
             keys,
             nulls,
             codes,
         } = block;
-        keys.clear();
-        nulls.clear();
-        if let Some(ranks) = &self.ranks {
-            self.column.each_chunk_run(rows, |chunk, first, last| {
-                let start = self
-                    .column
-                    .dictionary_of(chunk)
-                    .map_or(0, |index| ranks.starts[index]);
-                codes.clear();
-                push_codes(&self.column.chunks()[chunk], first, last, codes);
-                for &code in codes.iter() {
-                    let known = (code != NO_VALUE).then(|| ranks.of_values[start + code as usize]);
-                    let key = known.flatten().map(|rank| match rank {
-                        NAN_RANK => u64::MAX,
-                        rank => rank ^ self.flip,
-                    });
-                    put(keys, nulls, key);
-                }
-            });
-            return;
-        }
-        if !self.ahead.1.is_empty() && self.ahead.0 == depth {
-            // Null has no key at the depth before.
-            keys.extend(rows.iter().map(|&row| self.ahead.1[row as usize]));
-            return;
-        }
-        let flip = self.flip;
-        with_native!(self.physical, N => {
-            let limb = self.num_parts - 1 - depth;
-            let key = |value: N| match value.is_nan() {
-                // NaN is last, whatever the direction.
-                true => u64::MAX,
-                false => value.key().limb(limb) ^ flip,
-            };
-            if !are_consecutive(rows) {
-                for &row in rows.iter() {
-                    let (chunk, index) = self.column.position(row);
-                    let (values, validity) = &self.natives[chunk];
-                    let is_valid = validity.as_ref().is_none_or(|nulls| nulls.is_valid(index));
-                    put(keys, nulls, is_valid.then(|| key(values.typed_data::<N>()[index])));
-                }
-                return;
-            }
-            self.column.each_chunk_run(rows, |chunk, first, last| {
-                let (values, validity) = &self.natives[chunk];
-                let values = values.typed_data::<N>()[first..last].iter();
-                match validity {
-                    None => {
-                        keys.extend(values.map(|&value| key(value)));
-                        if !nulls.is_empty() {
-                            nulls.resize(keys.len(), false);
-                        }
-                    }
-                    Some(validity) => for (&value, index) in values.zip(first..) {
-                        put(keys, nulls, validity.is_valid(index).then(|| key(value)));
-                    }
-                }
-            });
-        }, _ => self.column.each_chunk_run(rows, |chunk, first, last| {
-            if self.physical == Physical::Boolean {
-                let array = self.column.chunks()[chunk].as_boolean();
-                each_boolean(array, first, last, |value| {
-                    put(keys, nulls, value.map(|value| u64::from(value) ^ flip));
+        self.column.each_chunk_run(rows, |chunk, first, last| {
+            let dictionary = self.column.dictionary_of(chunk);
+            let start = dictionary.map_or(0, |index| ranks.starts[index]);
+            codes.clear();
+            push_codes(&self.column.chunks()[chunk], first, last, codes);
+            for &code in codes.iter() {
+                let known = (code != NO_VALUE).then(|| ranks.of_values[start + code as usize]);
+                let key = known.flatten().map(|rank| match rank {
+                    NAN_RANK => u64::MAX,
+                    rank => rank ^ self.flip,
                 });
-                return;
+                put(keys, nulls, key);
             }
+        });
+    }
+
+    /// Whether each of the block's rows is null.
+    fn read_nulls(&self, Block { rows, nulls, .. }: &mut Block) {
+        if self.natives.iter().all(|(_, validity)| validity.is_none()) {
+            return;
+        }
+        let is_null = |row: &u32| {
+            let (chunk, index) = self.column.position(*row);
+            let (_, validity) = &self.natives[chunk];
+            validity.as_ref().is_some_and(|bits| bits.is_null(index))
+        };
+        nulls.extend(rows.iter().map(is_null));
+        if !nulls.contains(&true) {
+            nulls.clear();
+        }
+    }
+
+    // A function for each type, because browsers compile a function when it is first called.
+    #[inline(never)]
+    fn read_natives<N: Keyed>(&self, depth: usize, Block { rows, keys, .. }: &mut Block) {
+        let natives = |chunk: usize| self.natives[chunk].0.typed_data::<N>();
+        if let Some(range) = consecutive(rows) {
+            self.column.each_chunk(range, |chunk, first, last| {
+                let values = natives(chunk)[first..last].iter();
+                keys.extend(values.map(|&value| self.key(value, depth)));
+            });
+        } else {
+            keys.extend(rows.iter().map(|&row| {
+                let (chunk, index) = self.column.position(row);
+                self.key(natives(chunk)[index], depth)
+            }));
+        }
+    }
+
+    fn read_booleans(&self, block: &mut Block) {
+        let Block {
+            rows, keys, nulls, ..
+        } = block;
+        self.column.each_chunk_run(rows, |chunk, first, last| {
+            let array = self.column.chunks()[chunk].as_boolean();
+            each_boolean(array, first, last, |value| {
+                put(keys, nulls, value.map(|value| u64::from(value) ^ self.flip));
+            });
+        });
+    }
+
+    fn read_texts(&self, depth: usize, block: &mut Block) {
+        let Block {
+            rows, keys, nulls, ..
+        } = block;
+        self.column.each_chunk_run(rows, |chunk, first, last| {
             let texts = &self.texts[chunk];
             for index in first..last {
                 let text = texts.get(index);
-                put(keys, nulls, text.map(|text| text_key(text, depth) ^ flip));
+                put(
+                    keys,
+                    nulls,
+                    text.map(|text| text_key(text, depth) ^ self.flip),
+                );
             }
-        }));
+        });
     }
 }
 
@@ -294,11 +386,21 @@ pub(super) struct Block {
     pub(super) rows: Vec<u32>,
     pub(super) keys: Vec<u64>,
     /// For each row, whether the value is null; empty if none is.
-    pub(super) nulls: Vec<bool>,
+    nulls: Vec<bool>,
     codes: Vec<u32>,
 }
 
 impl Block {
+    /// The key and the row of each value that is not null.
+    #[inline]
+    pub(super) fn values(&self) -> impl Iterator<Item = (u64, u32)> {
+        let values = self.keys.iter().copied().zip(self.rows.iter().copied());
+        let num_nulls = self.nulls.len();
+        values.zip(0..).filter_map(move |(value, index)| {
+            (num_nulls == 0 || !self.nulls[index]).then_some(value)
+        })
+    }
+
     /// The rows whose value is null.
     pub(super) fn null_rows(&self) -> impl Iterator<Item = u32> {
         let rows = self.rows.iter().zip(&self.nulls);
@@ -306,9 +408,12 @@ impl Block {
     }
 }
 
-fn are_consecutive(rows: &[u32]) -> bool {
-    let pairs = rows.iter().zip(&rows[rows.len().min(1)..]);
-    pairs.into_iter().all(|(row, next)| row + 1 == *next)
+/// The range of rows, if each is the one after the row before it.
+fn consecutive(rows: &[u32]) -> Option<Range<u32>> {
+    let mut pairs = rows.iter().zip(&rows[rows.len().min(1)..]);
+    let are_consecutive = pairs.all(|(row, next)| row + 1 == *next);
+    let first = rows.first().filter(|_| are_consecutive)?;
+    Some(*first..first + rows.len() as u32)
 }
 
 #[inline]

@@ -1,3 +1,5 @@
+use std::cmp::Reverse;
+
 use arrow_array::{Array, ArrayRef};
 
 use super::key::{Keyed, Physical, each_native, with_native};
@@ -84,18 +86,17 @@ impl Counts {
 
     /// The most frequent values. Equally frequent ones are in the order of their bytes.
     pub(super) fn top(&self) -> Vec<(&[u8], u64)> {
-        let counts = self.counts.iter().enumerate();
-        let mut counts: Vec<_> = counts
-            .map(|(number, count)| (self.known.bytes(number), *count))
-            .collect();
-        let by_count =
-            |a: &(&[u8], u64), b: &(&[u8], u64)| b.1.cmp(&a.1).then_with(|| a.0.cmp(b.0));
-        if counts.len() > NUM_TOP {
-            counts.select_nth_unstable_by(NUM_TOP, by_count);
-            counts.truncate(NUM_TOP);
+        let mut top: Vec<(&[u8], u64)> = Vec::new();
+        for (number, &count) in self.counts.iter().enumerate() {
+            let bytes = self.known.bytes(number);
+            let at =
+                top.partition_point(|known| (Reverse(known.1), known.0) < (Reverse(count), bytes));
+            if at < NUM_TOP {
+                top.truncate(NUM_TOP - 1);
+                top.insert(at, (bytes, count));
+            }
         }
-        counts.sort_unstable_by(by_count);
-        counts
+        top
     }
 
     /// The most frequent values with counts of 0. No other values are added.

@@ -15,13 +15,12 @@ pub fn near_names<'a>(
     }
     let near = wanted.chars().count() / 3 + 1;
     if ranked.iter().any(|(distance, _)| *distance <= near) {
-        ranked.sort();
         ranked.retain(|(distance, _)| *distance <= near);
-        let list: Vec<_> = ranked
-            .iter()
-            .take(3)
-            .map(|(_, name)| format!("{name:?}"))
-            .collect();
+        let mut list = Vec::new();
+        while let (true, Some(best)) = (list.len() < 3, ranked.iter().min().copied()) {
+            list.push(format!("{:?}", best.1));
+            ranked.retain(|other| *other != best);
+        }
         return format!("did you mean {}?", list.join(" or "));
     }
     let more = if ranked.len() > 10 { ", …" } else { "" };

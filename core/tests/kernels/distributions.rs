@@ -143,7 +143,7 @@ struct Drawn {
 impl Drawn {
     fn new(seed: u64) -> Self {
         let mut random = Random::new(seed);
-        let most = [40, 3000, 30_000][random.below(3)];
+        let most = [40, 3000, 30_000, 200_000][random.below(4)];
         let num_rows = 1 + random.below(most);
         let num_values = 1 + random.below(num_rows);
         let values = texts(&mut random, num_values);

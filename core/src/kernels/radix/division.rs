@@ -1,3 +1,5 @@
+use crate::kernels::leading::Leading;
+use crate::kernels::seen::Seen;
 use crate::kernels::sort_key::Level;
 
 /// The maximum number of bits of a digit.
@@ -36,10 +38,7 @@ pub(super) struct Division {
     pub(super) at: usize,
     /// What the texts have in common.
     pub(super) prefix: Option<Vec<u8>>,
-    pub(super) least: u64,
-    pub(super) most: u64,
-    pub(super) last: u64,
-    pub(super) is_sorted: bool,
+    pub(super) seen: Seen,
     /// Whether texts have bytes behind those in their keys.
     pub(super) goes_on: bool,
     /// The rows whose value is null.
@@ -51,7 +50,7 @@ pub(super) struct Division {
 }
 
 /// What the division of a group does, in this order. Some groups need only some of it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Phase {
     /// Finds what all texts have in common.
     Prefix,
@@ -79,15 +78,18 @@ impl Division {
             phase,
             at: 0,
             prefix: None,
-            least: u64::MAX,
-            most: 0,
-            last: 0,
-            is_sorted: true,
+            seen: Seen::default(),
             goes_on: false,
             nulls: Vec::new(),
             shift: 0,
             places: Vec::new(),
         }
+    }
+
+    /// The rows that come first, once all keys have been seen.
+    pub(super) fn take_leading(&mut self) -> Option<Leading> {
+        let is_seen = self.phase > Phase::Survey;
+        is_seen.then(|| self.seen.leading.take()).flatten()
     }
 
     pub(super) fn num_values(&self) -> usize {
@@ -103,22 +105,9 @@ impl Division {
         }
     }
 
-    /// Whether a key or null was seen.
-    pub(super) fn is_surveyed(&self) -> bool {
-        self.least <= self.most || !self.nulls.is_empty()
-    }
-
-    #[inline]
-    pub(super) fn see(&mut self, key: u64) {
-        self.least = self.least.min(key);
-        self.most = self.most.max(key);
-        self.is_sorted &= self.last <= key;
-        self.last = key;
-    }
-
     #[inline]
     pub(super) fn digit(&self, key: u64) -> usize {
-        ((key - self.least) >> self.shift) as usize
+        ((key - self.seen.least) >> self.shift) as usize
     }
 
     /// The number of bits of the digit that leaves small groups soonest.

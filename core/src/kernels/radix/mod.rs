@@ -7,6 +7,7 @@ use std::sync::Arc;
 use self::division::{Division, Group, Phase, State};
 use self::item::{Item, insertion_sort, put_rows, reserve};
 use super::error::{KernelError, filled, with_room};
+use super::leading::Leading;
 use super::row_order::RowOrder;
 use super::sort_key::{Block, Level, SortColumn};
 
@@ -24,7 +25,7 @@ const MAX_NEARLY_ROWS: usize = 16_384;
 
 /// A stable sort of rows by their keys, from the most significant digit on (MSD radix sort). Groups of
 /// rows are divided by one digit, then each group by the next, until they are small. The leftmost group
-/// goes first.
+/// goes first; before that, a few leading rows that the first read of the keys finds.
 #[derive(Debug)]
 pub(super) struct Radix {
     columns: Vec<SortColumn>,
@@ -35,24 +36,13 @@ pub(super) struct Radix {
     /// The groups that are left; the leftmost one is last.
     groups: Vec<Group>,
     division: Option<Division>,
+    /// The items and the division of all rows while the leading ones are sorted.
+    parked: Option<(Vec<Item>, Division)>,
     /// The fraction of the first division that is done.
     divided: f64,
     /// The rows that have their places.
     order: Vec<u32>,
     block: Block,
-}
-
-/// Visits the key and the row of each value of a block that is not null.
-#[inline]
-fn each_value(block: &Block, mut visit: impl FnMut(u64, u32)) {
-    let values = block.keys.iter().zip(&block.rows);
-    if block.nulls.is_empty() {
-        values.for_each(|(&key, &row)| visit(key, row));
-    } else {
-        let values = values.zip(&block.nulls);
-        let values = values.filter(|(_, is_null)| !**is_null);
-        values.for_each(|((&key, &row), _)| visit(key, row));
-    }
 }
 
 impl Radix {
@@ -77,6 +67,7 @@ impl Radix {
             base,
             spare: Vec::new(),
             division: None,
+            parked: None,
             divided: 0.0,
             order: Vec::new(),
             block: Block::default(),
@@ -91,6 +82,11 @@ impl Radix {
     pub(super) fn fraction(&self) -> f64 {
         let num_rows = self.base.len().max(1);
         0.5 * self.divided + 0.5 * self.order.len() as f64 / num_rows as f64
+    }
+
+    /// The rows that have their places, from the first one on.
+    pub(super) fn placed(&self) -> &[u32] {
+        &self.order
     }
 
     /// The rows in the order of their keys.
@@ -110,18 +106,26 @@ impl Radix {
                     self.push_parts(&division);
                 } else {
                     num_rows += self.divide(&mut division)?;
-                    self.division = Some(division);
+                    match division.take_leading() {
+                        Some(leading) => self.sort_leading(leading, division),
+                        None => self.division = Some(division),
+                    }
                 }
             } else if let Some(group) = self.groups.pop() {
                 num_rows += self.begin(group)?;
+            } else if let Some((items, division)) = self.parked.take() {
+                self.items = items;
+                self.division = Some(division);
             } else {
                 return Ok(true);
             }
         }
         self.divided = match &self.division {
-            _ if !self.order.is_empty() => 1.0,
-            Some(division) => self.divided.max(division.fraction()),
-            None => self.divided,
+            _ if self.parked.is_some() => self.divided,
+            Some(division) if division.group.len == self.base.len() => {
+                self.divided.max(division.fraction())
+            }
+            _ => 1.0,
         };
         Ok(false)
     }
@@ -152,12 +156,20 @@ impl Radix {
             State::Read if is_small => self.sort_read(start, len, level),
             State::Unread if is_small => self.sort_small(start, len, level),
             _ => {
-                let phase = self.first_phase(group);
-                self.division = Some(Division::new(group, phase));
+                self.division = Some(self.division_of(group));
                 return Ok(0);
             }
         }
         self.place(start, len)
+    }
+
+    fn division_of(&self, group: Group) -> Division {
+        let mut division = Division::new(group, self.first_phase(group));
+        let is_first = self.order.is_empty() && self.parked.is_none();
+        if is_first && group.len == self.base.len() && group.len > Leading::MAX_ROWS {
+            division.seen.leading = Some(Leading::default());
+        }
+        division
     }
 
     fn first_phase(&self, group: Group) -> Phase {
@@ -166,22 +178,45 @@ impl Radix {
         } = group;
         let is_text = self.columns[level.column].is_text();
         match state {
+            State::Unlisted | State::Unread
+                if is_text && len == self.base.len() && level.depth == 0 =>
+            {
+                Phase::Prefix
+            }
             // Texts, and rows in any order, are read only once.
-            State::Unlisted if is_text || matches!(*self.base, RowOrder::List(_)) => Phase::List,
-            State::Unread if is_text && len == self.base.len() && level.depth == 0 => Phase::Prefix,
-            State::Unread => Phase::Load,
-            State::Unlisted | State::Read | State::Nearly => Phase::Survey,
+            State::Unlisted if !is_text && !matches!(*self.base, RowOrder::List(_)) => {
+                Phase::Survey
+            }
+            State::Unlisted | State::Unread => Phase::Load,
+            State::Read | State::Nearly => Phase::Survey,
         }
     }
 
-    /// Puts the next rows in their places.
+    /// Puts the next rows in their places, unless leading rows are there already.
     fn place(&mut self, start: usize, len: usize) -> Result<usize, KernelError> {
         if self.order.is_empty() {
             self.order = with_room(self.base.len())?;
         }
-        let items = &self.items[start..start + len];
+        let end = start + len;
+        let items = &self.items[start.max(self.order.len()).min(end)..end];
         self.order.extend(items.iter().map(|item| item.row));
         Ok(len)
+    }
+
+    /// Sorts the leading rows that a division of all rows has found, and then goes on with it.
+    fn sort_leading(&mut self, leading: Leading, division: Division) {
+        let level = division.group.level;
+        let column = &self.columns[level.column];
+        let leading = leading.finish(|key| column.after(level, key).column == self.columns.len());
+        self.groups.push(Group {
+            start: 0,
+            len: leading.len(),
+            level,
+            state: State::Read,
+        });
+        let leading = leading.into_iter().map(|(key, row)| Item { key, row });
+        let items = std::mem::replace(&mut self.items, leading.collect());
+        self.parked = Some((items, division));
     }
 
     /// Whether rows with equal keys at `level` are equal.
@@ -220,7 +255,7 @@ impl Radix {
             block.rows.extend(items.iter().map(|item| item.row));
             column.read(level.depth, block);
             let mut num_values = 0;
-            each_value(block, |key, row| {
+            block.values().for_each(|(key, row)| {
                 items[num_values] = Item { key, row };
                 num_values += 1;
             });
@@ -242,20 +277,26 @@ impl Radix {
 
     /// Divides the next rows of a group. Returns how many.
     fn divide(&mut self, division: &mut Division) -> Result<usize, KernelError> {
-        let rows = division.at..division.num_rows().min(division.at + READ_ROWS);
+        let mut rows = division.at..division.num_rows().min(division.at + READ_ROWS);
         match division.phase {
             Phase::List => self.list(rows.clone()),
             Phase::Prefix => {
-                let Group { start, level, .. } = division.group;
-                self.list_items(start + rows.start..start + rows.end);
-                let column = &self.columns[level.column];
+                self.list_rows(division.group, rows.clone());
+                let column = &self.columns[division.group.level.column];
                 column.cut_prefix(&mut division.prefix, &self.block.rows);
+                if division.prefix.as_ref().is_some_and(Vec::is_empty) {
+                    rows.end = division.num_rows();
+                }
             }
             Phase::Load => self.load(division, rows.clone()),
-            Phase::Survey => self.survey(division, rows.clone()),
+            Phase::Survey => {
+                if !self.survey(division, rows.clone()) {
+                    *division = self.division_of(division.group);
+                    return Ok(rows.len());
+                }
+            }
             Phase::Ahead => {
-                self.block.rows.clear();
-                self.base.push_numbers(rows.clone(), &mut self.block.rows);
+                self.list_base(rows.clone());
                 let level = division.group.level;
                 self.columns[level.column].read_ahead(level.depth, &self.block.rows)?;
             }
@@ -273,10 +314,13 @@ impl Radix {
             division.phase = self.next_phase(division)?;
             division.at = 0;
         }
-        Ok(rows.len().max(1))
+        Ok(rows.len().clamp(1, READ_ROWS))
     }
 
     fn next_phase(&mut self, division: &mut Division) -> Result<Phase, KernelError> {
+        if division.phase == Phase::Load {
+            division.group.state = State::Read;
+        }
         let group = division.group;
         let is_listed = group.state != State::Unlisted;
         Ok(match division.phase {
@@ -290,13 +334,13 @@ impl Radix {
                     let nulls = &mut self.items[group.start + num_values..group.start + group.len];
                     put_rows(nulls, division.nulls.iter().copied());
                 }
-                let is_sorted = division.is_sorted && self.is_last(group.level);
-                let is_whole = division.least >= division.most || is_sorted;
+                let is_sorted = division.seen.is_sorted && self.is_last(group.level);
+                let is_whole = division.seen.least >= division.seen.most || is_sorted;
                 // Rows of the base that are not items yet stay as they are only if none has to move.
                 if is_whole && (is_listed || division.nulls.is_empty() || num_values == 0) {
                     return Ok(if is_listed { Phase::Done } else { Phase::List });
                 }
-                let span = division.most - division.least;
+                let span = division.seen.most - division.seen.least;
                 let num_bits = u64::BITS - span.leading_zeros();
                 division.shift = num_bits.saturating_sub(division.digit_bits());
                 division.places = filled(0, (span >> division.shift) as usize + 1)?;
@@ -332,22 +376,24 @@ impl Radix {
     }
 
     fn list(&mut self, rows: Range<usize>) {
-        let block = &mut self.block;
-        block.rows.clear();
-        self.base.push_numbers(rows, &mut block.rows);
-        let items = block.rows.iter().map(|&row| Item { key: 0, row });
+        self.list_base(rows);
+        let items = self.block.rows.iter().map(|&row| Item { key: 0, row });
         self.items.extend(items);
     }
 
+    #[inline(never)]
     fn load(&mut self, division: &mut Division, rows: Range<usize>) {
         let Group { start, level, .. } = division.group;
-        self.list_items(start + rows.start..start + rows.end);
+        self.list_rows(division.group, rows.clone());
+        if self.items.len() < start + rows.end {
+            self.items.resize(start + rows.end, Item::default());
+        }
         let column = &self.columns[level.column];
         column.read(level.depth, &mut self.block);
         let is_text = column.is_text();
         let mut to = start + rows.start - division.nulls.len();
-        each_value(&self.block, |key, row| {
-            division.see(key);
+        division.seen.see(self.block.values());
+        self.block.values().for_each(|(key, row)| {
             division.goes_on |= is_text && column.goes_on(key);
             self.items[to] = Item { key, row };
             to += 1;
@@ -355,25 +401,43 @@ impl Radix {
         division.nulls.extend(self.block.null_rows());
     }
 
-    fn survey(&mut self, division: &mut Division, rows: Range<usize>) {
-        let Group { start, state, .. } = division.group;
+    /// Returns false if the column's keys have more parts than was assumed.
+    #[inline(never)]
+    fn survey(&mut self, division: &mut Division, rows: Range<usize>) -> bool {
+        let Group {
+            start,
+            state,
+            level,
+            ..
+        } = division.group;
         if state == State::Unlisted {
+            let column = &mut self.columns[level.column];
+            if matches!(*self.base, RowOrder::All(_)) && column.is_plain() {
+                let rows = rows.start as u32..rows.end as u32;
+                return column.survey(level.depth, rows, &mut division.seen);
+            }
             self.read_base(division, rows);
-            each_value(&self.block, |key, _| division.see(key));
+            division.seen.see(self.block.values());
             division.nulls.extend(self.block.null_rows());
         } else {
             let items = &self.items[start + rows.start..start + rows.end];
-            items.iter().for_each(|item| division.see(item.key));
+            division
+                .seen
+                .see(items.iter().map(|item| (item.key, item.row)));
         }
+        true
     }
 
+    #[inline(never)]
     fn count(&mut self, division: &mut Division, rows: Range<usize>) -> Result<(), KernelError> {
         let Group { start, state, .. } = division.group;
         let (num_rows, end) = (division.num_rows(), rows.end);
         let mut places = std::mem::take(&mut division.places);
         let output = if state == State::Unlisted {
             self.read_base(division, rows);
-            each_value(&self.block, |key, _| places[division.digit(key)] += 1);
+            self.block
+                .values()
+                .for_each(|(key, _)| places[division.digit(key)] += 1);
             &mut self.items
         } else {
             let items = &self.items[start + rows.start..start + rows.end];
@@ -390,6 +454,7 @@ impl Radix {
         Ok(())
     }
 
+    #[inline(never)]
     fn move_rows(&mut self, division: &mut Division, rows: Range<usize>) {
         let Group { start, state, .. } = division.group;
         let mut places = std::mem::take(&mut division.places);
@@ -401,7 +466,9 @@ impl Radix {
         if state == State::Unlisted {
             self.read_base(division, rows);
             let items = &mut self.items;
-            each_value(&self.block, |key, row| put(items, Item { key, row }));
+            self.block
+                .values()
+                .for_each(|(key, row)| put(items, Item { key, row }));
         } else {
             let items = &self.items[start + rows.start..start + rows.end];
             items.iter().for_each(|&item| put(&mut self.spare, item));
@@ -412,28 +479,29 @@ impl Radix {
     /// Reads rows of the base, with their keys.
     fn read_base(&mut self, division: &Division, rows: Range<usize>) {
         let level = division.group.level;
-        self.block.rows.clear();
-        self.base.push_numbers(rows, &mut self.block.rows);
+        self.list_base(rows);
         self.columns[level.column].read(level.depth, &mut self.block);
     }
 
-    /// Reads the rows of items, without keys.
-    fn list_items(&mut self, items: Range<usize>) {
+    /// Reads rows of a group, without keys.
+    fn list_rows(&mut self, group: Group, rows: Range<usize>) {
+        if group.state == State::Unlisted {
+            return self.list_base(rows);
+        }
+        let items = &self.items[group.start + rows.start..group.start + rows.end];
         self.block.rows.clear();
-        let rows = self.items[items].iter().map(|item| item.row);
-        self.block.rows.extend(rows);
+        self.block.rows.extend(items.iter().map(|item| item.row));
+    }
+
+    /// Reads rows of the base, without keys.
+    fn list_base(&mut self, rows: Range<usize>) {
+        self.block.rows.clear();
+        self.base.push_numbers(rows, &mut self.block.rows);
     }
 
     /// Pushes the groups into which a group was divided.
     fn push_parts(&mut self, division: &Division) {
         let Group { start, level, .. } = division.group;
-        if division.group.state == State::Unlisted && !division.is_surveyed() {
-            self.groups.push(Group {
-                state: State::Unread,
-                ..division.group
-            });
-            return;
-        }
         let column = &self.columns[level.column];
         let num_values = division.num_values();
         self.groups.push(Group {
@@ -450,7 +518,7 @@ impl Radix {
             self.groups.push(Group {
                 start,
                 len: num_values,
-                level: column.after(level, division.least),
+                level: column.after(level, division.seen.least),
                 state: State::Unread,
             });
             return;
@@ -472,7 +540,7 @@ impl Radix {
                 continue;
             }
             if division.shift == 0 {
-                part.level = column.after(level, division.least + digit as u64);
+                part.level = column.after(level, division.seen.least + digit as u64);
                 part.state = State::Unread;
             } else if len <= SMALL_ROWS {
                 if let Some(right) = nearly.as_mut().filter(|right| right.len < MAX_NEARLY_ROWS) {
