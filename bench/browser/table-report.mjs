@@ -167,6 +167,7 @@ function note(samples, reader) {
 
 const WORKS = {
   sort: "sort by price",
+  sortAll: "all rows by price",
   filter: "filter by quantity",
   group: "rows by ship mode",
   search: "search in comments",
@@ -177,7 +178,10 @@ function worksSection(readers, samples) {
   const rows = readers.flatMap((reader) => {
     const mine = samples.filter(({ reader: who, works }) => who === reader && works?.sort);
     if (mine.length === 0) return [];
-    const cells = Object.keys(WORKS).map((work) => spread(mine.map(({ works }) => works[work])));
+    const cells = Object.keys(WORKS).map((work) => {
+      const times = mine.flatMap(({ works }) => works[work] ?? []);
+      return times.length === 0 ? "" : spread(times);
+    });
     return [[TABLE_NAMES[reader], ...cells]];
   });
   return markdown(["ms", ...Object.values(WORKS)], rows);

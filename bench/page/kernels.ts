@@ -31,6 +31,7 @@ export async function runKernels(
   for (const [name, work] of Object.entries(works(schema?.fields[0]?.type ?? "", needle, index))) {
     const startMs = performance.now();
     const result = await kernels.run(work, signal, () => undefined);
+    if (typeof result !== "string") await kernels.finishSort(result.view, () => undefined);
     run.ms[name] = performance.now() - startMs;
     if (typeof result === "string") {
       run.checksum = (run.checksum ?? 0) + (JSON.parse(result).matches?.[0]?.row ?? 0);

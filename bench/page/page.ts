@@ -48,7 +48,7 @@ globalThis.scrollWhile = async (url) => {
   const value = 0.4;
   const works: Record<string, () => Promise<unknown>> = {
     "at rest": () => new Promise((resolve) => setTimeout(resolve, IDLE_MS)),
-    sort: () => table.sort([{ column: "c0" }]),
+    sort: async () => (await table.sort([{ column: "c0" }])).done,
     filter: () => table.filter({ op: "gt", column: "c0", value }),
     summary: () => table.summary("c0"),
   };

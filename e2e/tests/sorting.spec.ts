@@ -1,3 +1,5 @@
+import type { Page } from "@playwright/test";
+import type { ColonnadeViewer } from "colonnade";
 import {
   answered,
   cell,
@@ -14,6 +16,10 @@ import {
   textOf,
 } from "./columns.js";
 import { inCheckout } from "./server.js";
+
+declare global {
+  var wereSorted: (boolean | undefined)[];
+}
 
 test("a header sorts ascending, descending and not at all, by mouse and by keyboard", async ({
   page,
@@ -196,4 +202,78 @@ test("the wasm module and the server sort every type in the same order", async (
     return found;
   }, server.origin);
   expect(different).toEqual([]);
+});
+
+const reportedSorts = (page: Page) =>
+  page.evaluate(() =>
+    globalThis.reported.filter(([type]) => type === "sort").map(([, sort]) => sort),
+  );
+
+test("six million rows: the first ones are shown while the others are sorted", async ({
+  page,
+  pages,
+  demo: server,
+}) => {
+  const columns = ["l_orderkey", "l_extendedprice", "l_quantity", "l_comment"];
+  const path = `/v1/tables/lineitem/rows?columns=${columns}`;
+  await show({ page, pages, server }, path, { memory: "2GiB" });
+  await expect(status(page)).toContainText("Complete: 6,001,215 rows", { timeout: 60_000 });
+  const bar = page.getByRole("progressbar", { name: "Sorting and filtering" });
+  const price = header(page, "l_extendedprice");
+  // Whether rows were still being sorted when the first ones were shown, or the sort was reported.
+  await page.locator("colonnade-viewer").evaluate((element) => {
+    const viewer = element as ColonnadeViewer;
+    globalThis.wereSorted = [];
+    viewer.addEventListener("colonnade-sort", () => {
+      globalThis.wereSorted.push(viewer.view?.isDone);
+    });
+  });
+  const byPrice = { table: "lineitem", limit: 8, sort: ["l_extendedprice"] };
+  const cheapest = await answered(page, server, byPrice, columns);
+  const dearest = await answered(page, server, { ...byPrice, sort: ["-l_extendedprice"] }, columns);
+
+  await price.click();
+  await expect.poll(async () => (await reportedSorts(page)).length).toBe(1);
+  await price.click();
+  await expect(price).toHaveAttribute("aria-sort", "descending");
+  // At once, far away from the rows that have their places.
+  await cell(page, 0, 2).click();
+  await page.keyboard.press("Control+End");
+  await expect(cell(page, 6_001_214, 2)).toHaveText(cheapest[0]?.[1] ?? "");
+  await page.keyboard.press("Control+Home");
+  await expectRows(page, dearest);
+  await expect(bar).toBeHidden();
+  expect(await page.evaluate(() => globalThis.wereSorted)).toEqual([false, false]);
+
+  // Texts take seconds; as soon as the first ones are shown, the sort is cancelled.
+  await page.locator("colonnade-viewer").evaluate((element) => {
+    const viewer = element as ColonnadeViewer;
+    const cancel = async () => {
+      await new Promise(requestAnimationFrame);
+      viewer.shadowRoot?.querySelector<HTMLElement>("[part=cancel]")?.click();
+    };
+    viewer.addEventListener("colonnade-sort", cancel, { once: true });
+  });
+  const comment = header(page, "l_comment");
+  await comment.click();
+  await expect
+    .poll(async () => (await reportedSorts(page)).slice(-2))
+    .toEqual([
+      [{ column: "l_comment", descending: false }],
+      [{ column: "l_extendedprice", descending: true }],
+    ]);
+  await expect(bar).toBeHidden();
+  await expect(price).toHaveAttribute("aria-sort", "descending");
+  await expect(comment).toHaveAttribute("aria-sort", "none");
+  await expectRows(page, dearest);
+  expect((await getState(page)).sort).toEqual([{ column: "l_extendedprice", descending: true }]);
+
+  const filter = { op: "gt", column: "l_quantity", value: "49" };
+  await page.locator("colonnade-viewer").evaluate((viewer, wanted) => {
+    Object.assign(viewer, { filter: wanted });
+  }, filter);
+  await expect(status(page)).toContainText("filtered by l_quantity");
+  const both = { ...byPrice, sort: ["-l_extendedprice"], filter };
+  await expectRows(page, await answered(page, server, both, columns));
+  await expect(status(page)).toContainText("Complete: 119,846 rows");
 });

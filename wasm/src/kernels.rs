@@ -46,10 +46,10 @@ pub struct Job {
 }
 
 enum Work {
-    Sort(SortJob),
+    Sort(Box<SortJob>),
     Filter(FilterJob),
     Summary(Box<SummaryJob>),
-    Find(FindJob),
+    Find(Box<FindJob>),
 }
 
 #[wasm_bindgen]
@@ -63,6 +63,31 @@ impl Job {
             Work::Summary(job) => job.fraction(),
             Work::Find(job) => job.fraction(),
         }
+    }
+
+    /// The number of rows at the start of a running sort's order that have their places for good.
+    #[must_use]
+    #[wasm_bindgen(js_name = numPlaced)]
+    pub fn num_placed(&self) -> usize {
+        match &self.work {
+            Work::Sort(job) => job.num_placed(),
+            _ => 0,
+        }
+    }
+
+    /// A view of the rows at positions `[start, end)` of a running sort, as far as they have their
+    /// places.
+    ///
+    /// # Errors
+    /// `out_of_memory`, and `bad_parameter` if the job is not a sort.
+    pub fn placed(&self, start: usize, end: usize) -> Result<View, JsValue> {
+        let Work::Sort(job) = &self.work else {
+            return Err(js_error("bad_parameter", "The job is not a sort.", 0, 0));
+        };
+        let rows = job.placed(start..end).map_err(|error| thrown(&error))?;
+        Ok(View {
+            rows: Arc::new(rows),
+        })
     }
 }
 
@@ -170,7 +195,7 @@ impl Decoder {
             })
             .collect();
         let job = SortJob::try_new(self.table()?, Arc::clone(&view.rows), &keys);
-        job.map(|job| Work::Sort(job).into())
+        job.map(|job| Work::Sort(Box::new(job)).into())
             .map_err(|error| thrown(&error))
     }
 
@@ -247,7 +272,7 @@ impl Decoder {
             match_case,
         };
         let job = FindJob::try_new(self.table()?, Arc::clone(&view.rows), &request);
-        job.map(|job| Work::Find(job).into())
+        job.map(|job| Work::Find(Box::new(job)).into())
             .map_err(|error| thrown(&error))
     }
 

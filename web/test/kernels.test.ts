@@ -9,8 +9,10 @@ import {
 import { beforeAll, expect, test } from "vitest";
 import { arrowTable } from "../src/api/arrow.js";
 import type { View } from "../src/api/row-reader.js";
+import { ColonnadeError } from "../src/model/errors.js";
 import type { Predicate } from "../src/model/predicate.js";
-import { Kernels, type WasmKernels } from "../src/worker/kernels.js";
+import { Kernels } from "../src/worker/kernels.js";
+import type { WasmKernels } from "../src/worker/wasm-kernels.js";
 import { seededRandom } from "./random.js";
 import { decode, read, rowsOf } from "./rows.js";
 
@@ -249,4 +251,46 @@ test("the most recently used summaries are kept, others are freed", async () => 
   for (const column of ["c32", "c33", "c0"]) await summarise(column);
   expect(freed).toEqual(["c1", "c2"]);
   expect(resumed).toEqual(["c0", "c0"]);
+});
+
+test("a sort that fails after its first rows rejects all who wait, and is freed once", async () => {
+  let isFull = false;
+  let numPlaced = 0;
+  let numFreed = 0;
+  const job = {
+    fraction: () => 0.5,
+    numPlaced: () => numPlaced,
+    placed: () => ({ rowNumbers: () => Uint32Array.of(7), free: () => undefined }),
+    free: () => numFreed++,
+  };
+  const wasm = {
+    allRows: () => ({ numRows: () => 1_000_000, free: () => undefined }),
+    sort: () => job,
+    step: () => {
+      if (isFull) throw Object.assign(new Error("no room"), { code: "out_of_memory" });
+      numPlaced = 200;
+      return false;
+    },
+  };
+  const kernels = new Kernels((work) => {
+    try {
+      return work(wasm as unknown as WasmKernels);
+    } catch (thrown) {
+      throw ColonnadeError.from(thrown, "decode_error");
+    }
+  });
+  const { signal } = new AbortController();
+  const report = () => undefined;
+  const sorted = await kernels.run({ kind: "sort", view: 0, keys: [] }, signal, report);
+  expect(sorted).toEqual({ view: 1, numRows: 1_000_000, isDone: false });
+  expect(kernels.rowNumbers(1, 0, 1)).toEqual(Uint32Array.of(7));
+  const waiting = [kernels.finishSort(1, report), kernels.reachPlaces(1, 9000, signal)];
+  isFull = true;
+  for (const wait of await Promise.allSettled(waiting)) {
+    expect(wait).toMatchObject({ status: "rejected", reason: { code: "out_of_memory" } });
+  }
+  await expect(kernels.reachPlaces(1, 1, signal)).rejects.toMatchObject({ code: "out_of_memory" });
+  kernels.release(1);
+  expect(numFreed).toBe(1);
+  expect(() => kernels.rowNumbers(1, 0, 1)).toThrow(expect.objectContaining({ code: "closed" }));
 });

@@ -8,6 +8,7 @@ import type { Endpoint } from "../src/rpc/endpoint.js";
 import { Requester } from "../src/rpc/requester.js";
 import { type Handlers, Responder } from "../src/rpc/responder.js";
 import { BodyDecoder } from "../src/worker/body-decoder.js";
+import { rowHandlers } from "../src/worker/row-handlers.js";
 
 /** A file of the package. */
 export const read = (path: string) => readFileSync(new URL(`../${path}`, import.meta.url));
@@ -25,20 +26,14 @@ export async function rowsOf(stream: Uint8Array): Promise<View> {
   const decoder = await decode(stream);
   const { kernels } = decoder;
   const { port1, port2 } = new MessageChannel();
-  const handlers: Partial<Handlers> = {
-    window: (p) => ({ result: kernels.window(p.view, p.start, p.end, p.columns, p.maxChars) }),
-    values: (p) => ({ result: kernels.values(p.view, p.column, p.start, p.end) }),
-    rowNumbers: (p) => ({ result: kernels.rowNumbers(p.view, p.start, p.end) }),
-    run: async ({ job, work }, signal) => {
-      const tell = (fraction: number) => responder.notify("job", { job, fraction });
-      return { result: await kernels.run(work, signal, tell) };
-    },
-    release: ({ view }) => {
-      kernels.release(view);
-      return { result: null };
-    },
-  };
-  const responder = new Responder(port2 as unknown as Endpoint, handlers as Handlers);
+  const handlers = rowHandlers(
+    () => kernels,
+    (name, data) => responder.notify(name, data),
+  );
+  const responder = new Responder(
+    port2 as unknown as Endpoint,
+    handlers as Partial<Handlers> as Handlers,
+  );
   const requester = new Requester(port1 as unknown as Endpoint, () => undefined);
   for (const port of [port1, port2]) {
     port.start();
@@ -46,5 +41,5 @@ export async function rowsOf(stream: Uint8Array): Promise<View> {
     (port as unknown as InstanceType<typeof NodeChannel>["port1"]).unref();
   }
   const schema = decoder.schema ?? { fields: [], metadata: {} };
-  return new View(requester, schema, { view: 0, numRows: decoder.numRows });
+  return new View(requester, schema, { view: 0, numRows: decoder.numRows, isDone: true });
 }

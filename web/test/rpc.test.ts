@@ -114,3 +114,23 @@ test("no request stays pending when the worker is gone", async () => {
   await expect(pending).rejects.toMatchObject({ code: "closed" });
   await expect(requester.request("stop", null)).rejects.toMatchObject({ code: "closed" });
 });
+
+test("a view whose request was cancelled too late is released", async () => {
+  const released = defer();
+  const controller = new AbortController();
+  const { requester } = connect({
+    run: () => {
+      controller.abort();
+      return { result: { view: 7, numRows: 1, isDone: true } };
+    },
+    release: ({ view }) => {
+      expect(view).toBe(7);
+      released.resolve();
+      return { result: null };
+    },
+  });
+  const work = { kind: "filter" as const, view: 0, predicate: "" };
+  const cancelled = requester.run("run", { work }, controller.signal, undefined);
+  await expect(cancelled).rejects.toMatchObject({ code: "cancelled" });
+  await released.promise;
+});

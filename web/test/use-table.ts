@@ -7,7 +7,7 @@ import init, { Decoder } from "../pkg/colonnade_wasm.js";
 import { ColonnadeError } from "../src/model/errors.js";
 import type { Schema } from "../src/model/schema.js";
 import type { WasmDecoder } from "../src/worker/body-decoder.js";
-import type { WasmJob, WasmView } from "../src/worker/kernels.js";
+import type { WasmJob, WasmView } from "../src/worker/wasm-kernels.js";
 
 /** The memory budget of the rows, as in `core/tests/hostile/main.rs`. */
 export const BUDGET_BYTES = 16 * 2 ** 20;

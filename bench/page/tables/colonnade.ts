@@ -8,6 +8,8 @@ export const MEMORY_BYTES = 2 ** 31;
 /** The rows of one request for values. */
 const READ_ROWS = 131_072;
 
+const BY_PRICE = [{ column: "l_extendedprice", descending: true }];
+
 /** The number of requests at the same time. */
 const NUM_ASKED = 4;
 
@@ -45,8 +47,14 @@ export function opened(table: Table): OpenTable {
     touch: () => touchTable(table),
     works: {
       sort: async () => {
-        const view = await table.sort([{ column: "l_extendedprice", descending: true }]);
-        return view.text({ start: 0, end: SHOWN_ROWS });
+        const view = await table.sort(BY_PRICE);
+        await view.text({ start: 0, end: SHOWN_ROWS });
+        view.close();
+      },
+      sortAll: async () => {
+        const view = await table.sort(BY_PRICE);
+        await view.text({ start: table.numRows - SHOWN_ROWS, end: table.numRows });
+        view.close();
       },
       filter: async () => {
         const view = await table.filter({ op: "gt", column: "l_quantity", value: "45" });

@@ -7,7 +7,7 @@ import type { RawRepeats, RawValues } from "../model/raw-column.js";
 import { CellKind, RowWindow } from "../model/row-window.js";
 import type { Schema } from "../model/schema.js";
 import type { Summary } from "../model/summary.js";
-import type { ViewInfo } from "../rpc/messages.js";
+import type { KernelWork, ViewInfo } from "../rpc/messages.js";
 import type { Requester } from "../rpc/requester.js";
 
 /** Rows `[start, end)`, counted from 0. */
@@ -95,12 +95,12 @@ const ARRAYS = {
 export abstract class RowReader {
   /** @internal */
   readonly requester: Requester;
-  readonly #view: number;
+  readonly #id: number;
 
   /** @internal */
   constructor(requester: Requester, view: number) {
     this.requester = requester;
-    this.#view = view;
+    this.#id = view;
   }
 
   abstract get schema(): Schema;
@@ -147,7 +147,7 @@ export abstract class RowReader {
     signal?: AbortSignal,
   ): Promise<RowWindow> {
     const { start, end } = await this.#clamp(range, signal);
-    const params = { view: this.#view, start, end, columns, maxChars };
+    const params = { view: this.#id, start, end, columns, maxChars };
     const packed = await this.requester.request("window", params, { signal });
     return new RowWindow(packed, start, end, columns.length);
   }
@@ -161,7 +161,7 @@ export abstract class RowReader {
   async values(column: string | number, range: RowRange): Promise<ColumnValues> {
     const { start, end } = await this.#clamp(range);
     const [index = 0] = this.#columnIndices([column]);
-    const params = { view: this.#view, column: index, start, end };
+    const params = { view: this.#id, column: index, start, end };
     const raw = await this.requester.request("values", params);
     if (raw.kind === "repeats") return repeatedTexts(raw);
     if (raw.kind !== "texts") return typedValues(raw);
@@ -173,14 +173,16 @@ export abstract class RowReader {
    * Returns a view of the same rows, sorted by the first key and, where it is equal, by the next.
    * Ties keep their order. Nulls come last in both directions, after NaN. −0 equals 0; text is
    * compared by its UTF-8 bytes. The view does not include rows that arrive later.
+   *
+   * Resolves when the first rows can be read. The others are sorted meanwhile (see {@link View.done}), and
+   * whatever needs them waits; `signal` and `onProgress` are used until the end.
    */
   async sort(keys: readonly SortKey[], options: WorkOptions = {}): Promise<View> {
     const plain = keys.map(({ column, descending }) => ({
       column,
       descending: descending === true,
     }));
-    const work = { kind: "sort" as const, view: this.#view, keys: plain };
-    return new View(this.requester, this.schema, (await this.run(work, options)) as ViewInfo);
+    return this.#view({ kind: "sort", view: this.#id, keys: plain }, options);
   }
 
   /**
@@ -188,12 +190,8 @@ export abstract class RowReader {
    * with null is neither true nor false, as in SQL. The view does not include rows that arrive later.
    */
   async filter(predicate: Predicate, options: WorkOptions = {}): Promise<View> {
-    const work = {
-      kind: "filter" as const,
-      view: this.#view,
-      predicate: predicateJson(predicate),
-    };
-    return new View(this.requester, this.schema, (await this.run(work, options)) as ViewInfo);
+    const json = predicateJson(predicate);
+    return this.#view({ kind: "filter", view: this.#id, predicate: json }, options);
   }
 
   /** Finds the next rows with a cell whose displayed text contains `text`. */
@@ -201,7 +199,7 @@ export abstract class RowReader {
     const { from = 0, limit = 100, matchCase = false } = options;
     const columns = options.columns === undefined ? undefined : [...options.columns];
     const find = { text, from, limit, columns, matchCase };
-    const work = { kind: "find" as const, view: this.#view, find };
+    const work = { kind: "find" as const, view: this.#id, find };
     return JSON.parse((await this.run(work, options)) as string) as Found;
   }
 
@@ -213,16 +211,18 @@ export abstract class RowReader {
    */
   async summary(column: string, options: SummaryOptions = {}): Promise<Summary> {
     const { maxCounted = MAX_COUNTED } = options;
-    const work = { kind: "summary" as const, column, maxCounted, view: this.#view };
+    const work = { kind: "summary" as const, column, maxCounted, view: this.#id };
     return JSON.parse((await this.run(work, options)) as string) as Summary;
   }
 
   /** @internal */
-  run(
-    work: Parameters<Requester["run"]>[0],
-    { signal, onProgress }: WorkOptions,
-  ): Promise<ViewInfo | string> {
-    return this.requester.run(work, signal, onProgress);
+  run(work: KernelWork, { signal, onProgress }: WorkOptions): Promise<ViewInfo | string> {
+    return this.requester.run("run", { work }, signal, onProgress);
+  }
+
+  async #view(work: KernelWork, options: WorkOptions): Promise<View> {
+    const info = (await this.run(work, options)) as ViewInfo;
+    return new View(this.requester, this.schema, info, options);
   }
 
   /** Returns the number of rows that can be read; a subclass may first look for rows up to `end`. */
@@ -262,14 +262,45 @@ export class View extends RowReader {
   readonly #id: number;
   readonly #schema: Schema;
   readonly #numRows: number;
+  readonly #done: Promise<void>;
+  #isDone: boolean;
 
   /** @internal */
-  constructor(requester: Requester, schema: Schema, { view, numRows }: ViewInfo) {
+  constructor(
+    requester: Requester,
+    schema: Schema,
+    { view, numRows, isDone }: ViewInfo,
+    { signal, onProgress }: WorkOptions = {},
+  ) {
     super(requester, view);
     this.#schema = schema;
     this.#numRows = numRows;
     this.#id = view;
+    this.#isDone = isDone;
+    const done = isDone ? undefined : requester.run("finishSort", { view }, signal, onProgress);
+    if (!isDone) {
+      const cancel = () => requester.send("cancelSort", { view });
+      signal?.addEventListener("abort", cancel, { once: true });
+    }
+    this.#done = Promise.resolve(done).then(() => {
+      this.#isDone = true;
+    });
+    // No unhandled rejection: reads reject as well.
+    this.#done.catch(() => undefined);
     if (view !== 0) forgotten.register(this, () => release(requester, view), this);
+  }
+
+  /**
+   * Resolves when all rows have their places. Rejects if the sort was cancelled or failed; rows of this view can then
+   * no longer be read.
+   */
+  get done(): Promise<void> {
+    return this.#done;
+  }
+
+  /** Whether all rows have their places. Until then, requests for rows wait for them. */
+  get isDone(): boolean {
+    return this.#isDone;
   }
 
   get schema(): Schema {

@@ -22,7 +22,7 @@ export class TableReader extends View {
 
   /** @param isArranged whether the server sorted or filtered the rows, so that their numbers are not known */
   constructor(requester: Requester, table: ArrivingTable, isShown: boolean, isArranged: boolean) {
-    super(requester, table.schema, { view: 0, numRows: 0 });
+    super(requester, table.schema, { view: 0, numRows: 0, isDone: true });
     this.#table = table;
     this.#isArranged = isArranged;
     this.#isPaintAwaited = isShown;

@@ -1,3 +1,4 @@
+import { ColonnadeError } from "../model/errors.js";
 import type { RowWindow } from "../model/row-window.js";
 
 /** Rows of a tile: a little more than a viewport, so that one request covers the visible rows. */
@@ -173,7 +174,9 @@ export class CellCache {
       }
       this.#onArrival();
     } catch (thrown) {
-      if (!controller.signal.aborted) {
+      // Rows whose sort was cancelled are about to be replaced.
+      const isCancelled = ColonnadeError.from(thrown, "").code === "cancelled";
+      if (!controller.signal.aborted && !isCancelled) {
         this.#failures.set(name, thrown);
         this.#onArrival();
       }

@@ -144,4 +144,13 @@ export const headerStyles = css`
       background: Highlight;
     }
   }
+  .head.summaries .header-cell {
+    padding-bottom: 58px;
+  }
+  .head.summaries .header-cell .menu {
+    bottom: 62px;
+  }
+  .grid:has(.head.summaries) ~ .message.below-header {
+    top: 104px;
+  }
 `;

@@ -9,6 +9,8 @@ import type { WireSource } from "../model/wire-source.js";
 export interface ViewInfo {
   view: number;
   numRows: number;
+  /** Whether all rows have their places. */
+  isDone: boolean;
 }
 
 /** A text search. */
@@ -29,9 +31,16 @@ export interface SummaryWork {
   view: number;
 }
 
+/** A sort of a view. */
+export interface SortWork {
+  kind: "sort";
+  view: number;
+  keys: SortKey[];
+}
+
 /** Work for kernels; view 0 is the table in its own order. */
 export type KernelWork =
-  | { kind: "sort"; view: number; keys: SortKey[] }
+  | SortWork
   | { kind: "filter"; view: number; predicate: string }
   | SummaryWork
   | { kind: "find"; view: number; find: FindParams };
@@ -81,8 +90,15 @@ export interface Requests {
     params: { view: number; column: number; start: number; end: number };
     result: RawColumn;
   };
-  /** Runs work in slices; returns a view or JSON. Progress is reported under the number `job`. */
+  /**
+   * Runs work in slices; returns a view or JSON. Progress is reported under the number `job`. A sort returns its view
+   * when the first rows can be read; requests for further rows wait.
+   */
   run: { params: { job: number; work: KernelWork }; result: ViewInfo | string };
+  /** Waits until all rows of a view have their places. */
+  finishSort: { params: { job: number; view: number }; result: null };
+  /** Stops the sort of a view. */
+  cancelSort: { params: { view: number }; result: null };
   rowNumbers: {
     params: { view: number; start: number; end: number };
     result: Uint32Array<ArrayBuffer>;

@@ -1,13 +1,6 @@
 import { ColonnadeError, cancelledError } from "../model/errors.js";
 import type { Endpoint } from "./endpoint.js";
-import type {
-  KernelWork,
-  NoticeName,
-  Notices,
-  RequestName,
-  Requests,
-  ViewInfo,
-} from "./messages.js";
+import type { NoticeName, Notices, RequestName, Requests, ViewInfo } from "./messages.js";
 
 interface Pending {
   resolve(result: unknown): void;
@@ -31,9 +24,12 @@ export class Requester {
     this.#endpoint = endpoint;
     endpoint.addEventListener("message", ({ data }) => {
       switch (data.type) {
-        case "result":
-          this.#take(data.id)?.resolve(data.result);
+        case "result": {
+          const pending = this.#take(data.id);
+          if (pending === undefined) this.#discard(data.result);
+          else pending.resolve(data.result);
           break;
+        }
         case "error":
           this.#take(data.id)?.reject(ColonnadeError.fromPlain(data.error));
           break;
@@ -85,15 +81,16 @@ export class Requester {
   }
 
   /** Requests work that reports its progress. */
-  async run(
-    work: KernelWork,
+  async run<N extends "run" | "finishSort">(
+    name: N,
+    params: Omit<Requests[N]["params"], "job">,
     signal: AbortSignal | undefined,
     onProgress: ((fraction: number) => void) | undefined,
-  ): Promise<ViewInfo | string> {
+  ): Promise<Requests[N]["result"]> {
     const job = this.#nextJob++;
     if (onProgress !== undefined) this.#jobs.set(job, onProgress);
     try {
-      return await this.request("run", { job, work }, { signal });
+      return await this.request(name, { ...params, job } as Requests[N]["params"], { signal });
     } finally {
       this.#jobs.delete(job);
     }
@@ -103,6 +100,12 @@ export class Requester {
   fail(error: ColonnadeError): void {
     this.#failure = error;
     for (const id of [...this.#pending.keys()]) this.#take(id)?.reject(error);
+  }
+
+  /** A view that was finished when its request was cancelled holds memory. */
+  #discard(result: unknown): void {
+    const { view } = (result ?? {}) as Partial<ViewInfo>;
+    if (view !== undefined) this.send("release", { view });
   }
 
   #take(id: number): Pending | undefined {

@@ -15,6 +15,12 @@ export interface ArrangedRows {
   view: View | undefined;
 }
 
+/** Rows with their arrangement. */
+interface Arranged {
+  rows: ArrangedRows;
+  arrangement: Arrangement;
+}
+
 /** The viewer of an arranger. */
 export interface ArrangerHost {
   /** Opens the viewer's own source again (undefined), or another request in the same way. */
@@ -38,7 +44,10 @@ export class Arranger {
   #shown: ArrangedRows | undefined;
   #applied: Arrangement = UNARRANGED;
   #wanted: Arrangement = UNARRANGED;
+  /** What was shown before rows that do not have all their places yet. */
+  #before: Arranged | undefined;
   #work: AbortController | undefined;
+  #settled: Promise<void> = Promise.resolve();
   #fraction: number | undefined;
   #error: ColonnadeError | undefined;
 
@@ -61,9 +70,19 @@ export class Arranger {
     return this.#shown;
   }
 
-  /** Whether requested rows are not shown yet. */
+  /** Whether requested rows are not shown yet, or do not have all their places. */
   get isWorking(): boolean {
     return this.#work !== undefined;
+  }
+
+  /** Whether the requested arrangement is shown. */
+  get isShown(): boolean {
+    return this.#wanted === this.#applied;
+  }
+
+  /** Resolves when the shown rows have their places, or are those shown before, because the work was cancelled or failed. */
+  get settled(): Promise<void> {
+    return this.#settled;
   }
 
   /** The fraction of the work that is done, from 0 to 1, if known. */
@@ -105,6 +124,8 @@ export class Arranger {
     this.#stop();
     this.#error = undefined;
     this.#leave(this.#shown);
+    this.#leave(this.#before?.rows);
+    this.#before = undefined;
     if (this.#isBaseOwned) this.#base?.close();
     this.#base = undefined;
     this.#isBaseOwned = false;
@@ -113,10 +134,10 @@ export class Arranger {
     this.#wanted = UNARRANGED;
   }
 
-  /** Stops the work; the shown rows stay. */
+  /** Stops the work; the rows that have their places stay, or are shown again. */
   cancel(): void {
     this.#stop();
-    this.#wanted = this.#applied;
+    this.#goBack();
     this.#host.onChange();
   }
 
@@ -126,34 +147,76 @@ export class Arranger {
     this.#host.onChange();
   }
 
-  /** Shows the rows of an arrangement. Resolves once they are shown, or when that failed or was replaced by another call. */
-  async arrange(wanted: Arrangement): Promise<void> {
+  /**
+   * Shows the rows of an arrangement. Resolves once the first ones are shown, or when that failed or was replaced by
+   * another call.
+   *
+   * @param isHere whether the tab may do the work
+   */
+  async arrange(wanted: Arrangement, isHere = true): Promise<void> {
+    const isSame = isSameArrangement(wanted, this.#applied);
+    if (isSame && this.isShown && this.isWorking) return;
     this.#stop();
     this.#error = undefined;
-    this.#wanted = wanted;
-    if (isSameArrangement(wanted, this.#applied)) {
+    if (isSameArrangement(wanted, this.#before?.arrangement ?? this.#applied)) {
+      this.#goBack();
       this.#host.onChange();
       return;
     }
+    this.#wanted = wanted;
     const work = new AbortController();
     this.#work = work;
     this.#host.onChange();
     try {
-      const rows = await this.#make(wanted, work.signal);
+      const rows = await this.#make(wanted, isHere, work.signal);
       if (work !== this.#work) {
         this.#leave(rows);
         return;
       }
-      this.#work = undefined;
       this.#swap(rows, wanted);
     } catch (thrown) {
-      if (work !== this.#work) return;
-      this.#work = undefined;
-      this.#error = ColonnadeError.from(thrown, "cannot_arrange");
-      this.#wanted = this.#applied;
+      if (work === this.#work) this.#fail(thrown);
+      return;
     }
-    this.#fraction = undefined;
+    this.#settled = this.#settle(work);
     this.#host.onChange();
+  }
+
+  /** Waits until the rows just shown have their places. */
+  async #settle(work: AbortController): Promise<void> {
+    try {
+      const view = this.#shown?.view;
+      if (view?.isDone === false) await view.done;
+      if (work !== this.#work) return;
+      this.#leave(this.#before?.rows);
+      this.#before = undefined;
+      this.#work = undefined;
+      this.#fraction = undefined;
+      this.#host.onChange();
+    } catch (thrown) {
+      if (work !== this.#work) return;
+      const wanted = this.#wanted;
+      this.#fail(thrown);
+      if (this.#base !== undefined && this.#canServerArrange(thrown, this.#base)) {
+        await this.arrange(wanted, false);
+      }
+    }
+  }
+
+  #fail(thrown: unknown): void {
+    this.#work = undefined;
+    this.#fraction = undefined;
+    this.#error = ColonnadeError.from(thrown, "cannot_arrange");
+    this.#goBack();
+    this.#host.onChange();
+  }
+
+  /** Shows the rows again that were shown before those without places. */
+  #goBack(): void {
+    const before = this.#before;
+    this.#before = undefined;
+    this.#wanted = before?.arrangement ?? this.#applied;
+    if (before !== undefined) this.#swap(before.rows, before.arrangement);
   }
 
   /** After a failure, more rows arrive: arranges all of them as those were that had arrived before. */
@@ -169,11 +232,12 @@ export class Arranger {
     const table = this.#base;
     if (table === undefined || isUnarranged(this.#wanted)) return;
     this.#stop();
-    this.#swap({ table, view: undefined }, UNARRANGED);
+    this.#goBack();
     this.#wanted = UNARRANGED;
+    this.#swap({ table, view: undefined }, UNARRANGED);
   }
 
-  async #make(wanted: Arrangement, signal: AbortSignal): Promise<ArrangedRows> {
+  async #make(wanted: Arrangement, mayBeHere: boolean, signal: AbortSignal): Promise<ArrangedRows> {
     const base = this.#base;
     if (base === undefined) throw new ColonnadeError("closed", "There is no table.");
     const isHere = !this.#isParked;
@@ -182,18 +246,22 @@ export class Arranger {
       return { table, view: undefined };
     }
     const request = base.request && arrangedRequest(base.request, wanted);
-    if (isHere && base.state !== "streaming" && base.state !== "windowed") {
+    if (isHere && mayBeHere && base.state !== "streaming" && base.state !== "windowed") {
       try {
         return { table: base, view: await this.#view(base, wanted, signal) };
       } catch (thrown) {
-        const { code } = ColonnadeError.from(thrown, "cannot_arrange");
-        const isServers = base.state === "complete" && request !== undefined;
-        if (code !== "out_of_memory" || !isServers) throw thrown;
+        if (!this.#canServerArrange(thrown, base)) throw thrown;
       }
     }
     if (request === undefined) throw notComplete(base);
     const numRows = wanted.filter === null ? wholeRows(base) : undefined;
     return { table: await this.#open(request, signal, numRows), view: undefined };
+  }
+
+  /** Whether the server can do what there is too little memory for here. */
+  #canServerArrange(thrown: unknown, { state, request }: Table): boolean {
+    const { code } = ColonnadeError.from(thrown, "cannot_arrange");
+    return code === "out_of_memory" && state === "complete" && request !== undefined;
   }
 
   /** Opens a table and waits for its first rows. */
@@ -233,6 +301,9 @@ export class Arranger {
 
   #swap(rows: ArrangedRows, applied: Arrangement): void {
     const before = this.#shown;
+    const isLeft = rows.view?.isDone !== false || this.#before !== undefined;
+    if (before !== undefined && !isLeft)
+      this.#before = { rows: before, arrangement: this.#applied };
     this.#applied = applied;
     this.#shown = rows;
     if (rows.table !== this.#base) {
@@ -248,7 +319,7 @@ export class Arranger {
       }
     }
     this.#host.show(rows);
-    this.#leave(before);
+    if (isLeft) this.#leave(before);
   }
 
   /** Releases rows that are no longer shown, except those of the base table. */

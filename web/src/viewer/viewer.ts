@@ -6,7 +6,7 @@ import type { Table, TableProgress } from "../api/table.js";
 import { Grid } from "../grid/grid.js";
 import { headerStyles } from "../grid/header-styles.js";
 import { gridStyles } from "../grid/styles.js";
-import { summaryStyles } from "../grid/summary-styles.js";
+import { UNARRANGED } from "../model/arrangement.js";
 import { ColonnadeError, cancelledError } from "../model/errors.js";
 import { errorAlert, pauseAlert, progressBar } from "./alerts.js";
 import { Announcer } from "./announcer.js";
@@ -69,7 +69,7 @@ const MAX_CELL_CHARS = 300;
  * @fires colonnade-progress - rows arrived, or the state changed
  * @fires colonnade-complete - all rows arrived
  * @fires colonnade-error - the stream failed; rows that arrived stay readable
- * @fires colonnade-sort - the sort changed, and its rows are shown
+ * @fires colonnade-sort - the sort changed, and its first rows are shown; again if it fails or is cancelled later
  * @fires colonnade-filter - the filter changed, and its rows are shown
  * @fires colonnade-state - columns, order, filter or the first visible row changed
  * @fires colonnade-selection - the selection changed; null if nothing is selected
@@ -87,7 +87,7 @@ const MAX_CELL_CHARS = 300;
  * @csspart selection - the size and totals of the selection
  */
 export class ColonnadeViewer extends ViewerAttributes {
-  static override styles = [viewerStyles, gridStyles, headerStyles, summaryStyles, filterBarStyles];
+  static override styles = [viewerStyles, gridStyles, headerStyles, filterBarStyles];
   #computation = UNKNOWN;
   readonly #columns: ColumnsControl = new ColumnsControl({
     grid: () => this.#grid,
@@ -131,12 +131,16 @@ export class ColonnadeViewer extends ViewerAttributes {
     show: (rows) => this.#showRows(rows),
     onChange: () => this.#onArranging(),
   });
-  readonly #summaries = new Summaries(this, this.#grid, this.#arranger);
   readonly #tools = new Tools(this, this.#grid, () => this.#shown);
+  readonly #summaries = new Summaries(this, this.#grid, this.#arranger, (loading) =>
+    this.#tools.load(loading),
+  );
   #table: Table | undefined;
   #view: View | undefined;
   #stateToShow: ViewerStateInput = {};
   #stateChange = new StateChange();
+  /** The arrangement of which the page knows. */
+  #reported = UNARRANGED;
   /** The view of a table that was closed because the element left the page. */
   #left: ViewerStateInput | undefined;
   /** The source whose worker was lost. */
@@ -313,6 +317,7 @@ export class ColonnadeViewer extends ViewerAttributes {
         this.#left = left;
       } else {
         this.#arranger.unarrange();
+        this.#reported = UNARRANGED;
         this.#stateToShow = left;
       }
     });
@@ -348,7 +353,7 @@ export class ColonnadeViewer extends ViewerAttributes {
     const { sort, filter, row, columns, summaries } = this.#stateToShow;
     this.#stateToShow = {};
     if (summaries !== undefined) this.#summaries.isShown = summaries;
-    const { arrangement, applied: before } = this.#arranger;
+    const { arrangement } = this.#arranger;
     const isOther = sort !== undefined || filter !== undefined;
     // First, because the report of the columns must include the requested order.
     const arranged =
@@ -360,12 +365,21 @@ export class ColonnadeViewer extends ViewerAttributes {
     if (columns !== undefined) this.#columns.show(columns);
     if (isOther) {
       await arranged;
-      const { applied } = this.#arranger;
-      if (applied.sort !== before.sort) this.#emit("colonnade-sort", applied.sort);
-      if (applied.filter !== before.filter) this.#emit("colonnade-filter", applied.filter);
-      this.#reportState();
+      this.#reportArrangement();
     }
     if (row !== undefined) this.#grid.goToRow(row);
+    if (!isOther) return;
+    await this.#arranger.settled;
+    this.#reportArrangement();
+  }
+
+  #reportArrangement(): void {
+    const { applied } = this.#arranger;
+    const before = this.#reported;
+    this.#reported = applied;
+    if (applied.sort !== before.sort) this.#emit("colonnade-sort", applied.sort);
+    if (applied.filter !== before.filter) this.#emit("colonnade-filter", applied.filter);
+    this.#reportState();
   }
 
   protected override render() {
@@ -586,6 +600,7 @@ export class ColonnadeViewer extends ViewerAttributes {
     this.#abort = undefined;
     this.#listening?.abort();
     this.#arranger.end();
+    this.#reported = UNARRANGED;
     if (this.#table !== undefined) this.#grid.setTable([], () => Promise.reject(cancelledError()));
     this.#table = undefined;
     this.#view = undefined;
@@ -600,7 +615,7 @@ export class ColonnadeViewer extends ViewerAttributes {
   }
 
   #reportState(): void {
-    if (this.#table === undefined || this.#arranger.isWorking) return;
+    if (this.#table === undefined || !this.#arranger.isShown) return;
     const { state } = this;
     if (this.#stateChange.isChanged(state)) this.#emit("colonnade-state", state);
   }

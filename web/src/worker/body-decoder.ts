@@ -2,7 +2,8 @@ import { type FileFooter, streamOfRanges } from "../http/arrow-file.js";
 import { ColonnadeError, withPosition } from "../model/errors.js";
 import type { Schema } from "../model/schema.js";
 import type { EndRule } from "../model/wire-source.js";
-import { Kernels, type WasmKernels } from "./kernels.js";
+import { Kernels } from "./kernels.js";
+import type { WasmKernels } from "./wasm-kernels.js";
 
 /** The wasm module's `Decoder`; see `wasm/src/lib.rs`. */
 export interface WasmDecoder extends WasmKernels {

@@ -162,6 +162,16 @@ export class WindowedTable {
     throw tooLarge();
   }
 
+  /** Rows of a table have their places. */
+  async reachPlaces(): Promise<void> {}
+
+  async finishSort(): Promise<never> {
+    throw tooLarge();
+  }
+
+  /** Sorts ended when the table became windowed. */
+  cancelSort(): void {}
+
   rowNumbers(): never {
     throw tooLarge();
   }
