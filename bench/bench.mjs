@@ -1,9 +1,10 @@
-// `npm run bench [-- --quick | --full] [-- --only NAME] [-- --continue]`: reads the same tables with
-// Colonnade, its peers and the physical floor.
+// `npm run bench [-- --quick | --full] [-- --only NAME] [-- --against COMMIT] [-- --continue]`: reads the same tables
+// with Colonnade, its peers and the physical floor.
 //
 // Compared readers alternate within each round. A complete run writes `bench/RESULTS.md` with its plots,
-// and `bench/floors.json`. `--only` writes the sections of that file that it measured. Its raw numbers are in `bench/results.json` of the cache folder (`cacheDir`),
-// where `--continue` finds those of an interrupted run. `--quick` runs each benchmark once and small: it
+// and `bench/floors.json`. `--only` writes the sections of that file that it measured. `--against` measures Colonnade
+// also as it was at another commit, in turns with the present one, and only prints the report. Raw numbers are in
+// `bench/results.json` of the cache folder (`cacheDir`), where `--continue` finds those of an interrupted run. `--quick` runs each benchmark once and small: it
 // checks that all readers read the same, and fails if the ratio of a time to its floor has doubled.
 // `--only soak [--minutes N] [--seed N]` checks a server under load; it is not part of a whole run.
 
@@ -18,6 +19,7 @@ import { Obstacle, root, run, say, script } from "../scripts/run.mjs";
 import { setUpChromium, setUpPython } from "../scripts/setup.mjs";
 import { provideFlights } from "../scripts/start.mjs";
 import { guardFloors, writeRatios } from "./browser/floor-guard.mjs";
+import { buildFormer, withFormer } from "./browser/former.mjs";
 import { describeMachine, isNoisy, load, OtherLoad, quietly } from "./browser/machine.mjs";
 import { measureReading } from "./browser/reading.mjs";
 import { report } from "./browser/report.mjs";
@@ -32,6 +34,8 @@ import { soak } from "./soak.mjs";
 import { measureSpark } from "./spark.mjs";
 import { measureStatements } from "./statements.mjs";
 
+/** The readers that are Colonnade. */
+const OURS = ["viewer", "module", "open(url)", "open(stream)", "open(buffer)"];
 /** The benchmarks besides the tables and workloads in a browser. */
 const SECTIONS = ["readers", "engines", "spark", "statements", "stream"];
 /** The share of the rounds that slower benchmarks run. */
@@ -46,6 +50,7 @@ async function main() {
       full: { type: "boolean", default: false },
       continue: { type: "boolean", default: false },
       only: { type: "string" },
+      against: { type: "string" },
       rounds: { type: "string" },
       minutes: { type: "string", default: "20" },
       seed: { type: "string" },
@@ -58,9 +63,9 @@ async function main() {
       seed: Number(values.seed ?? Date.now() % 2 ** 31),
     });
   }
-  const { quick: isQuick, only } = values;
+  const { quick: isQuick, only, against } = values;
   const numRounds = Number(values.rounds ?? (isQuick ? 1 : values.full ? 10 : 5));
-  const isWhole = !isQuick && only === undefined;
+  const isWhole = !isQuick && only === undefined && against === undefined;
   const isSelected = (name) => only === undefined || name === only || name.startsWith(`${only} `);
   const plan = {
     workloads: WORKLOADS.filter(({ name }) => isSelected(name)),
@@ -80,9 +85,16 @@ async function main() {
   for (const crate of ["colonnade-bench-native", "colonnade-bench"]) {
     await run("cargo", ["build", "--locked", "--release", "-p", crate]);
   }
+  const former = against === undefined ? undefined : await buildFormer(against);
+  if (former !== undefined) {
+    for (const each of [...plan.tables, ...plan.workloads]) {
+      each.readers = withFormer(each.readers, OURS, former.hash);
+    }
+  }
   if (!isQuick) await requireQuietMachine();
   const results = await measure(plan, {
     isQuick,
+    former,
     numRounds,
     isGuarded: isQuick && !only,
     isWhole,
@@ -91,7 +103,7 @@ async function main() {
   const { text, files } = report(plan, results);
   process.stdout.write(text);
   const page = join(root, "bench/RESULTS.md");
-  if (!isQuick)
+  if (!isQuick && former === undefined)
     writeFileSync(page, isWhole ? text : withSections(readFileSync(page, "utf8"), text));
   if (!isWhole) return;
   writeRatios(results.workloads);
@@ -113,7 +125,7 @@ async function requireQuietMachine() {
 }
 
 async function measure({ workloads, tables, sections }, options) {
-  const { isQuick, numRounds, isGuarded } = options;
+  const { isQuick, numRounds, isGuarded, former } = options;
   // For benchmarks that run several times in a round, or take minutes.
   const numFewer = Math.ceil(numRounds * FEWER_SHARE);
   const needsLineitem = sections.length > 0 || tables.some(({ file }) => file !== undefined);
@@ -136,7 +148,7 @@ async function measure({ workloads, tables, sections }, options) {
     session.loadAfter = load();
     if (options.isWhole) writeFileSync(progressFile(), JSON.stringify(results));
   };
-  await inBrowser({ isQuick, files }, async (browser, site) => {
+  await inBrowser({ isQuick, files, former }, async (browser, site) => {
     machine.chromium = browser.version();
     for (const table of tables) {
       if (results.tables[table.name]) continue;
@@ -184,8 +196,9 @@ function savedProgress() {
 }
 
 /** Calls `work` with a new browser and site. */
-async function inBrowser(options, work) {
+async function inBrowser({ former, ...options }, work) {
   const site = await openSite(options);
+  site.former = await former?.openSite(options);
   const isRoot = process.getuid?.() === 0;
   const browser = await chromium.launch({
     executablePath: await setUpChromium(),
@@ -196,6 +209,7 @@ async function inBrowser(options, work) {
   } finally {
     await browser.close();
     site.close();
+    site.former?.close();
   }
 }
 

@@ -7,6 +7,7 @@ import { join } from "node:path";
 import { root, say } from "../../scripts/run.mjs";
 import { checkSums } from "./checksums.mjs";
 import { NEEDLE } from "./datasets.mjs";
+import { readerAt } from "./former.mjs";
 import { OtherLoad } from "./machine.mjs";
 
 /** The runs in one worker: the first is cold, the others are warm. */
@@ -21,7 +22,7 @@ const NATIVE_BINARY = join(root, "target/release/colonnade-bench-native");
  */
 export async function measureReading(browser, site, workload, numRounds) {
   const shape = await site.shapeOf(workload.stream);
-  const url = `${site.origin}/streams/${workload.stream}`;
+  const path = `streams/${workload.stream}`;
   const folder = mkdtempSync(join(tmpdir(), "colonnade-bench-"));
   const file = join(folder, "stream");
   const samples = [];
@@ -29,19 +30,22 @@ export async function measureReading(browser, site, workload, numRounds) {
   const others = new OtherLoad();
   try {
     if (workload.readers.includes("native")) {
-      writeFileSync(file, Buffer.from(await (await fetch(url)).arrayBuffer()));
+      writeFileSync(file, Buffer.from(await (await fetch(`${site.origin}/${path}`)).arrayBuffer()));
     }
     for (let round = 0; round < numRounds; round++) {
       say(`${workload.name}, round ${round + 1} of ${numRounds}`);
       // The order alternates, so that drift affects all readers.
       const readers = workload.kind === "scroll" ? ["viewer"] : workload.readers;
       for (const reader of round % 2 === 0 ? readers : readers.toReversed()) {
-        samples.push({ reader, ...(await sample(browser, site, workload, reader, { url, file })) });
+        const { name, site: of } = readerAt(site, reader);
+        const bytes = { url: `${of.origin}/${path}`, file };
+        samples.push({ reader, ...(await sample(browser, of, workload, name, bytes)) });
       }
       if (!workload.timesBatches) continue;
       for (const reader of BATCH_READERS) {
         const timed = { ...workload, touches: false };
-        const { runs } = await sample(browser, site, timed, reader, { url, file, isTimed: true });
+        const bytes = { url: `${site.origin}/${path}`, file, isTimed: true };
+        const { runs } = await sample(browser, site, timed, reader, bytes);
         // Without the cold run.
         batches.push({ reader, us: distribution(runs.slice(1).flatMap(({ batchUs }) => batchUs)) });
       }

@@ -107,7 +107,7 @@ export function tableSection({ name, title, readers, touches, works }, result) {
   const floor = marksOf(result, "copy", "last");
   const best = Math.min(
     ...readers
-      .filter((reader) => reader !== "copy" && !OURS.includes(reader))
+      .filter((reader) => TABLE_NAMES[reader] && reader !== "copy" && !OURS.includes(reader))
       .map((reader) => marksOf(result, reader, "last"))
       .filter((times) => times.length > 0)
       .map(median),
@@ -182,7 +182,7 @@ function worksSection(readers, samples) {
       const times = mine.flatMap(({ works }) => works[work] ?? []);
       return times.length === 0 ? "" : spread(times);
     });
-    return [[TABLE_NAMES[reader], ...cells]];
+    return [[TABLE_NAMES[reader] ?? reader, ...cells]];
   });
   return markdown(["ms", ...Object.values(WORKS)], rows);
 }

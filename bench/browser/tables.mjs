@@ -2,6 +2,7 @@
 
 import { say } from "../../scripts/run.mjs";
 import { checkSums } from "./checksums.mjs";
+import { readerAt } from "./former.mjs";
 import { OtherLoad } from "./machine.mjs";
 import { Peak } from "./memory.mjs";
 
@@ -67,8 +68,7 @@ export const TABLES = [
  */
 export async function measureTable(browser, site, workload, { numRounds, cells }) {
   const { name, file, stream, readers, touches = false, works = false } = workload;
-  const url =
-    file === undefined ? `${site.origin}/streams/${stream}` : `${site.origin}/files/${file}`;
+  const path = file === undefined ? `streams/${stream}` : `files/${file}`;
   const samples = [];
   const others = new OtherLoad();
   for (let round = 0; round < numRounds; round++) {
@@ -79,8 +79,9 @@ export async function measureTable(browser, site, workload, { numRounds, cells }
       if (before.some(({ error }) => error !== undefined)) continue;
       const isSlow = before.some(({ ms }) => Math.max(...Object.values(ms)) > SLOW_MS);
       if (isSlow && before.length >= SLOW_ROUNDS) continue;
-      const task = { reader, url, touches, works };
-      samples.push({ reader, ...(await sample(browser, site, task)) });
+      const { name: at, site: of } = readerAt(site, reader);
+      const task = { reader: at, url: `${of.origin}/${path}`, touches, works };
+      samples.push({ reader, ...(await sample(browser, of, task)) });
     }
   }
   checkOurs(name, samples);

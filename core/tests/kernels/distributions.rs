@@ -4,10 +4,11 @@ use std::cmp::Ordering;
 use std::collections::HashMap;
 use std::sync::Arc;
 
+use arrow_array::cast::AsArray;
 use arrow_array::types::Int32Type;
 use arrow_array::*;
 use colonnade_core::decode::Decoder;
-use colonnade_core::kernels::{FindRequest, RowOrder, SortKey, SummaryJob};
+use colonnade_core::kernels::{FilterJob, FindRequest, RowOrder, SortJob, SortKey, SummaryJob};
 use colonnade_core::text::{CellKind, CellText, FixedOffsets};
 use serde_json::{Value, json};
 
@@ -133,11 +134,25 @@ fn columns(
     ]
 }
 
-/// A drawn table, and its columns as single arrays.
+/// A drawn table, its stream, and its columns as single arrays.
 struct Drawn {
     random: Random,
     decoder: Decoder,
+    stream: Vec<u8>,
     whole: RecordBatch,
+}
+
+/// Rows `[start, end)` of a batch, with those values of the column `dict` that rows before `end` have, so that a
+/// later batch brings the others as a delta.
+fn with_known_values(whole: &RecordBatch, start: usize, end: usize) -> RecordBatch {
+    let dict = whole.schema().index_of("dict").unwrap();
+    let mut columns = whole.slice(start, end - start).columns().to_vec();
+    let codes = whole.column(dict).as_dictionary::<Int32Type>();
+    let last = codes.keys().iter().take(end).flatten().max();
+    let known = codes.values().slice(0, last.unwrap_or(0) as usize + 1);
+    let keys = codes.keys().slice(start, end - start);
+    columns[dict] = Arc::new(DictionaryArray::try_new(keys, known).unwrap());
+    RecordBatch::try_new(whole.schema(), columns).unwrap()
 }
 
 impl Drawn {
@@ -155,13 +170,14 @@ impl Drawn {
         let mut start = 0;
         while start < num_rows {
             let len = (1 + random.below(num_rows)).min(num_rows - start);
-            batches.push(whole.slice(start, len));
+            batches.push(with_known_values(&whole, start, start + len));
             start += len;
         }
-        let decoder = decode(&stream(&batches));
+        let stream = stream(&batches);
         Self {
             random,
-            decoder,
+            decoder: decode(&stream),
+            stream,
             whole,
         }
     }
@@ -169,6 +185,29 @@ impl Drawn {
     fn column(&mut self) -> String {
         let index = self.random.below(self.whole.num_columns());
         self.whole.schema().field(index).name().clone()
+    }
+
+    fn keys(&mut self) -> Vec<SortKey> {
+        (0..1 + self.random.below(3))
+            .map(|_| key(&self.column(), self.random.below(2) == 0))
+            .collect()
+    }
+
+    /// The rows in the order of `keys`; equal ones stay as they are.
+    fn sorted(&self, mut rows: Vec<u32>, keys: &[SortKey]) -> Vec<u32> {
+        let compares: Vec<Compare> = keys
+            .iter()
+            .map(|key| {
+                let column = self.whole.column_by_name(&key.column).unwrap();
+                comparator(column, key.descending)
+            })
+            .collect();
+        rows.sort_by(|a, b| {
+            compares.iter().fold(Ordering::Equal, |order, compare| {
+                order.then_with(|| compare(*a as usize, *b as usize))
+            })
+        });
+        rows
     }
 
     /// All rows, some in the table's order, or all in another order.
@@ -223,27 +262,51 @@ impl Drawn {
 fn every_distribution_is_sorted_as_the_slow_way_does() {
     for seed in (0..NUM_ROUNDS).map(|round| SEED + 1000 + round) {
         let mut drawn = Drawn::new(seed);
-        let keys: Vec<SortKey> = (0..1 + drawn.random.below(3))
-            .map(|_| key(&drawn.column(), drawn.random.below(2) == 0))
-            .collect();
+        let keys = drawn.keys();
         let base = drawn.base();
-        let compares: Vec<Compare> = keys
-            .iter()
-            .map(|key| {
-                let column = drawn.whole.column_by_name(&key.column).unwrap();
-                comparator(column, key.descending)
-            })
-            .collect();
-        let mut expected = listed(&base);
-        expected.sort_by(|a, b| {
-            compares.iter().fold(Ordering::Equal, |order, compare| {
-                order.then_with(|| compare(*a as usize, *b as usize))
-            })
-        });
+        let expected = drawn.sorted(listed(&base), &keys);
         let table = drawn.decoder.table().unwrap();
         let sorted = sort(table, &base, &keys).unwrap();
         assert!(sorted == expected, "seed {seed}, {keys:?}");
     }
+}
+
+#[test]
+fn rows_that_arrive_meanwhile_are_neither_sorted_nor_filtered() {
+    let mut num_tables = 0;
+    for seed in (0..NUM_ROUNDS).map(|round| SEED + 4000 + round) {
+        let mut drawn = Drawn::new(seed);
+        let keys = drawn.keys();
+        let mut arrived = drawn.random.below(drawn.stream.len());
+        let mut decoder = decode(&drawn.stream[..arrived]);
+        let Some(num_rows) = decoder.table().map(|table| table.num_rows() as u32) else {
+            continue;
+        };
+        num_tables += 1;
+        let table = decoder.table().unwrap();
+        let base = Arc::new(all(table));
+        let mut sort = SortJob::try_new(table, Arc::clone(&base), &keys).unwrap();
+        let some = json!({"op": "not_null", "column": "text"}).to_string();
+        let mut filter = FilterJob::try_new(table, base, &some, &FixedOffsets).unwrap();
+        let (mut is_sorted, mut is_filtered) = (false, false);
+        while !is_sorted || !is_filtered {
+            is_sorted = is_sorted || sort.step().unwrap();
+            is_filtered = is_filtered || filter.step();
+            let rest = &drawn.stream[arrived..];
+            let len = drawn
+                .random
+                .below(rest.len().div_ceil(3) + 1)
+                .min(rest.len());
+            decoder.push(&rest[..len]).unwrap();
+            arrived += len;
+        }
+        let expected = drawn.sorted((0..num_rows).collect(), &keys);
+        assert!(listed(&sort.finish()) == expected, "seed {seed}, {keys:?}");
+        let is_text = |row: &u32| drawn.whole.column(TEXT).is_valid(*row as usize);
+        let expected: Vec<u32> = (0..num_rows).filter(is_text).collect();
+        assert!(listed(&filter.finish().unwrap()) == expected, "seed {seed}");
+    }
+    assert!(num_tables > NUM_ROUNDS / 2);
 }
 
 #[test]

@@ -8,7 +8,7 @@ use arrow_array::types::{
 };
 use arrow_array::*;
 use arrow_buffer::i256;
-use arrow_ipc::writer::StreamWriter;
+use arrow_ipc::writer::{DictionaryHandling, IpcWriteOptions, StreamWriter};
 
 /// SplitMix64.
 pub(crate) struct Random(u64);
@@ -297,7 +297,9 @@ pub(crate) fn columns(random: &mut Random, num_rows: usize) -> Vec<RecordBatch> 
 
 /// The batches as an IPC stream.
 pub(crate) fn stream(batches: &[RecordBatch]) -> Vec<u8> {
-    let mut writer = StreamWriter::try_new(Vec::new(), &batches[0].schema()).unwrap();
+    let options = IpcWriteOptions::default().with_dictionary_handling(DictionaryHandling::Delta);
+    let schema = batches[0].schema();
+    let mut writer = StreamWriter::try_new_with_options(Vec::new(), &schema, options).unwrap();
     for batch in batches {
         writer.write(batch).unwrap();
     }
