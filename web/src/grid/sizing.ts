@@ -36,9 +36,12 @@ export async function rowWidthsPx(
   return columns.map((column, position) => {
     const field = fields[column];
     let widestPx = field === undefined ? 0 : headerTextPx(measure, field);
+    // Each shape once, because measuring is slow, and digits are equally wide.
+    const shapes = new Set<string>();
     for (let row = window.start; row < window.end && position < measured.length; row++) {
-      widestPx = Math.max(widestPx, measure.widthPx(window.text(row, position)));
+      shapes.add(window.text(row, position).replace(/\d/g, "0"));
     }
+    for (const shape of shapes) widestPx = Math.max(widestPx, measure.widthPx(shape));
     return columnWidthPx(widestPx, CELL_PADDING_PX);
   });
 }

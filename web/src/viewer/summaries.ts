@@ -1,3 +1,4 @@
+import type { Table } from "../api/table.js";
 import type { Grid } from "../grid/grid.js";
 import { framePainted } from "../rpc/event-loop.js";
 import type { Arranger } from "./arranger.js";
@@ -53,7 +54,8 @@ export class Summaries {
   /** Call it when the rows, the visible columns or the filter may have changed. */
   follow(): void {
     const grid = this.#grid;
-    const { state, progress, numRows } = this.#arranger.shown?.table ?? {};
+    const { table } = this.#arranger.shown ?? {};
+    const { state, progress } = table ?? {};
     // With a filter the total may be unknown; then the server reads as many rows as before.
     if (state !== "windowed") this.#isHuge = false;
     else if (progress?.totalRows !== undefined) {
@@ -62,13 +64,15 @@ export class Summaries {
     const { isShown } = this;
     if (isShown !== grid.summaries.isShown) grid.showSummaries(isShown);
     this.#ofColumns?.follow();
-    if (isShown && numRows) void this.#begin();
+    if (isShown && table?.numRows) void this.#begin(table);
   }
 
   /** Loads the summaries after the first rows are painted, so that rows come first. */
-  async #begin(): Promise<void> {
+  async #begin(table: Table): Promise<void> {
     if (this.#isLoading) return;
     this.#isLoading = true;
+    // It is answered after the grid's requests for its first rows.
+    await table.window({ start: 0, end: 1 }, new Uint32Array(), 0).catch(() => undefined);
     await framePainted();
     const loaded = await this.#load(import("./column-summaries.js"));
     if (loaded === undefined) return;
