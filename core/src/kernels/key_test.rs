@@ -9,7 +9,7 @@ use crate::semantics::Comparison;
 #[inline]
 pub(super) fn packed<T>(
     items: impl IntoIterator<Item = T, IntoIter: ExactSizeIterator>,
-    holds: impl Fn(T) -> bool,
+    mut holds: impl FnMut(T) -> bool,
 ) -> Vec<u64> {
     let mut items = items.into_iter();
     let mut words = Vec::with_capacity(items.len().div_ceil(64));
@@ -29,6 +29,11 @@ pub(super) trait LiteralKey: Key {
     const MOST: Self;
     fn of(literal: &Literal) -> Option<Self>;
     fn is_between(self, least: Self, most: Self) -> bool;
+
+    /// A bit for each value, whether its key is between `least` and `most`.
+    fn between<N: Keyed<Key = Self>>(values: &[N], least: Self, most: Self) -> Vec<u64> {
+        packed(values, |value| value.key().is_between(least, most))
+    }
 }
 
 impl LiteralKey for u64 {
@@ -58,6 +63,28 @@ impl LiteralKey for u128 {
     #[inline]
     fn is_between(self, least: Self, most: Self) -> bool {
         self.wrapping_sub(least) <= most - least
+    }
+
+    /// Most decimals are numbers of 64 bits, so only their lower halves are compared, unless an upper half is
+    /// more than the sign.
+    fn between<N: Keyed<Key = Self>>(values: &[N], least: Self, most: Self) -> Vec<u64> {
+        let number = |key: u128| (key ^ (1 << 127)) as i128;
+        let from = number(least).max(i64::MIN.into());
+        let to = number(most).min(i64::MAX.into());
+        if from <= to {
+            let (from, span) = (from as u64, (to - from) as u64);
+            let mut beyond = 0;
+            let words = packed(values, |value| {
+                let number = number(value.key());
+                let low = number as i64;
+                beyond |= (number >> 64) as i64 ^ (low >> 63);
+                (low as u64).wrapping_sub(from) <= span
+            });
+            if beyond == 0 {
+                return words;
+            }
+        }
+        packed(values, |value| value.key().is_between(least, most))
     }
 }
 
@@ -140,11 +167,11 @@ impl<K: LiteralKey> KeyTest<K> {
     #[inline(never)]
     pub(super) fn packed<N: Keyed<Key = K>>(&self, values: &[N]) -> Vec<u64> {
         match self {
-            Self::Between(least, most) => {
-                packed(values, |value| value.key().is_between(*least, *most))
-            }
+            Self::Between(least, most) => K::between(values, *least, *most),
             Self::NotBetween(least, most) => {
-                packed(values, |value| !value.key().is_between(*least, *most))
+                let mut words = K::between(values, *least, *most);
+                words.iter_mut().for_each(|word| *word = !*word);
+                words
             }
             _ => packed(values, |value| self.holds(value.key())),
         }
