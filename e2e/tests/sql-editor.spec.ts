@@ -324,6 +324,7 @@ test("a statement and a table keep their rows and their view; a return to them r
   const numbers = page.getByRole("columnheader", { name: /^n\b/ });
   await expect(numbers).toHaveAttribute("aria-sort", "ascending");
   await goToRow(page, 40);
+  await expect(cell(page, 39, 1)).not.toHaveText("");
   const shown = await cell(page, 39, 1).textContent();
   const run = page.locator("sql-panel .primary");
   const begin = async (text: string) => {
