@@ -39,7 +39,7 @@ export async function readWithModule(input: Input): Promise<Decoded & { body: Bo
     }
   } else {
     const stream = await fetchBody(input.url);
-    for await (const piece of readBody(stream, new AbortController().signal)) body.push(piece);
+    for await (const piece of readBody({ stream }, new AbortController().signal)) body.push(piece);
   }
   body.end("marker");
   const { numRows, kernels, schema } = body;

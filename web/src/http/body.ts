@@ -8,6 +8,11 @@ import { errorFromResponse } from "./problem.js";
 /** An open body and the meaning of its end. */
 export interface Body {
   stream: ReadableStream<Uint8Array>;
+  /**
+   * Closes the connection of a stream that was cancelled. Without it, Firefox keeps the connection open until
+   * more bytes arrive.
+   */
+  close?(): void;
   end: EndRule;
   /** Whether a Colonnade server states that every run gives the rows in the same order. */
   isRepeatable: boolean;
@@ -63,7 +68,7 @@ async function fetchBody(source: UrlSource, signal: AbortSignal, waitMs?: number
   } finally {
     clearTimeout(timer);
   }
-  return bodyOfResponse(response);
+  return { ...(await bodyOfResponse(response)), close: () => late.abort() };
 }
 
 /** The `fetch` of a source. */
@@ -105,15 +110,19 @@ const BUFFER_BYTES = 2 * 1024 * 1024;
  * @param stallMs timeout of the next piece; default none
  */
 export async function* readBody(
-  stream: ReadableStream<Uint8Array>,
+  body: Pick<Body, "stream" | "close">,
   signal: AbortSignal,
   stallMs?: number,
 ): AsyncGenerator<Uint8Array, void, void> {
-  const { read, cancel } = openReader(stream);
+  const reader = openReader(body.stream);
+  const cancel = () => {
+    reader.cancel();
+    body.close?.();
+  };
   signal.addEventListener("abort", cancel, { once: true });
   try {
     while (!signal.aborted) {
-      const piece = await (stallMs === undefined ? read() : within(stallMs, read()));
+      const piece = await (stallMs === undefined ? reader.read() : within(stallMs, reader.read()));
       if (piece === undefined || signal.aborted) return;
       yield piece;
     }

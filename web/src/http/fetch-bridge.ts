@@ -36,10 +36,11 @@ export function fetchThrough(port: MessagePort): Fetch {
         port1.postMessage(null);
         reject(signal?.reason);
       };
-      // A port with a listener is garbage collected only after it was closed.
+      // A cancelled stream also closes its connection. A port with a listener is garbage collected only after
+      // it was closed.
       const end = () => {
         signal?.removeEventListener("abort", abort);
-        if (signal?.aborted) port1.postMessage(null);
+        port1.postMessage(null);
         port1.close();
       };
       signal?.addEventListener("abort", abort);

@@ -61,7 +61,7 @@ export class RangeReader {
           decoder.push(piece);
           onInterruption(undefined);
         };
-        if (await feedDecoder(decoder, onPiece, abort, next.stream, signal, stallMs)) return;
+        if (await feedDecoder(decoder, onPiece, abort, next, signal, stallMs)) return;
         if (signal.aborted) throw cancelledError();
         decoder.end(next.end);
         return;

@@ -197,7 +197,7 @@ export class Reconnector {
     const body = await openBody(request, this.#signal, stallMs);
     if (whole === undefined) return body;
     // The server has the result again, so the next try gets these rows by its id.
-    void body.stream.cancel().catch(() => undefined);
+    body.close?.();
     throw new ColonnadeError("network_error", "The result was just restarted.");
   }
 

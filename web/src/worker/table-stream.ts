@@ -256,7 +256,7 @@ export class TableStream {
     const canYield = this.#canYield;
     const leaving = AbortSignal.any([this.#leaving.signal, slot.yielding]);
     let isYieldAllowed = false;
-    const stream = body.footer === undefined ? body.stream : decoder.openFile(body.footer);
+    const opened = body.footer === undefined ? body : { stream: decoder.openFile(body.footer) };
     const stops = canYield ? AbortSignal.any([signal, leaving]) : signal;
     const onPiece = async (piece: Uint8Array) => {
       this.#lastPieceMs = performance.now();
@@ -282,7 +282,7 @@ export class TableStream {
       decoder,
       onPiece,
       this.#abort,
-      stream,
+      opened,
       stops,
       this.#stallMs,
     );
