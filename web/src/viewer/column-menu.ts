@@ -25,8 +25,7 @@ export interface ColumnMenuCallbacks {
   onFilter(column: string, conjuncts: readonly Predicate[]): void;
   /** The menu has to be drawn again. */
   onChange(): void;
-  /** The menu was closed; `hadFocus`: no other element has the focus now. */
-  onClose(hadFocus: boolean): void;
+  onClose(): void;
 }
 
 /** The menu of a column: a dialog in the page's top layer, below the header. */
@@ -138,16 +137,8 @@ export class ColumnMenu {
     const panel = currentTarget as Element;
     if (panel.matches(":popover-open") || this.#subject === undefined) return;
     this.#subject = undefined;
-    this.#callbacks.onClose(hasFocus(panel));
+    this.#callbacks.onClose();
   }
-}
-
-/** Whether a panel that closes has the focus, or nothing has it. */
-function hasFocus(panel: Element): boolean {
-  const root = panel.getRootNode() as ShadowRoot;
-  if (root.activeElement !== null) return panel.contains(root.activeElement);
-  const { activeElement } = document;
-  return activeElement === null || [document.body, root.host].includes(activeElement);
 }
 
 function rangeFields({ from, to }: FilterForm, { type }: Field): TemplateResult {

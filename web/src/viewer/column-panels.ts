@@ -3,5 +3,5 @@ export { columnActions } from "./column-actions.js";
 export { pinnedColumn, withColumn, withoutColumn } from "./column-changes.js";
 export { ColumnMenu } from "./column-menu.js";
 export { columnPicker } from "./column-picker.js";
-export { closePanel, placePanel } from "./panel.js";
+export { closePanel, openPanel } from "./panel.js";
 export { panelStyles as styles } from "./panel-styles.js";

@@ -97,7 +97,8 @@ export class ColumnsControl implements HeaderCallbacks {
     const direction = key?.descending ? "descending" : "ascending";
     menu.open({ field, filter, direction: key && direction });
     const panel = (await this.#host.draw()).querySelector<HTMLElement>(".panel.column");
-    if (panel !== null) this.#panels?.placePanel(panel, header.getBoundingClientRect());
+    if (panel === null) return;
+    this.#panels?.openPanel(panel, header, () => this.#focus(this.#menuName));
   };
 
   readonly onWiden = (column: number, byPx: number, phase: "begin" | "drag" | "end"): void => {
@@ -131,7 +132,7 @@ export class ColumnsControl implements HeaderCallbacks {
     const numHidden = this.#fields.length - this.#state.shown.length;
     return html`<button
       aria-haspopup="dialog"
-      @click=${(event: Event) => this.#openPicker(event.currentTarget as Element)}
+      @click=${(event: Event) => this.#openPicker(event.currentTarget as HTMLElement)}
     >
       Columns${numHidden === 0 ? nothing : html` <small class="minor">${numHidden} hidden</small>`}
     </button>`;
@@ -158,10 +159,7 @@ export class ColumnsControl implements HeaderCallbacks {
         });
       },
       onChange: () => void this.#host.draw(),
-      onClose: (hadFocus) => {
-        if (hadFocus) this.#focus(this.#menuName);
-        void this.#host.draw();
-      },
+      onClose: () => void this.#host.draw(),
     });
     return this.#menu;
   }
@@ -204,12 +202,12 @@ export class ColumnsControl implements HeaderCallbacks {
     });
   }
 
-  async #openPicker(button: Element): Promise<void> {
+  async #openPicker(button: HTMLElement): Promise<void> {
     if ((await this.#load()) === undefined) return;
     this.#isPickerOpen = true;
     this.#search = "";
     const panel = (await this.#host.draw()).querySelector<HTMLElement>(".panel.picker");
-    if (panel !== null) this.#panels?.placePanel(panel, button.getBoundingClientRect());
+    if (panel !== null) this.#panels?.openPanel(panel, button, () => button.focus());
   }
 
   #focus(name: string): void {
