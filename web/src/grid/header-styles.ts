@@ -150,6 +150,11 @@ export const headerStyles = css`
   .head.summaries .header-cell .menu {
     bottom: 62px;
   }
+  @media (hover: none) {
+    .head.summaries .header-cell .menu {
+      top: calc(50% - 29px);
+    }
+  }
   .grid:has(.head.summaries) ~ .message.below-header {
     top: 104px;
   }

@@ -392,6 +392,7 @@ export const viewerStyles = css`
 
   .unseen {
     position: absolute;
+    top: 0;
     width: 1px;
     height: 1px;
     overflow: hidden;

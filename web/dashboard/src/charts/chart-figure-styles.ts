@@ -153,6 +153,7 @@ const layout = css`
   }
   .unseen {
     position: absolute;
+    top: 0;
     width: 1px;
     height: 1px;
     margin: -1px;
