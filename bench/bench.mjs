@@ -16,7 +16,7 @@ import { chromium } from "@playwright/test";
 import { build } from "../scripts/build.mjs";
 import { cacheDir } from "../scripts/cache.mjs";
 import { Obstacle, root, run, say, script } from "../scripts/run.mjs";
-import { setUpChromium, setUpPython } from "../scripts/setup.mjs";
+import { setUpBrowsers, setUpPython } from "../scripts/setup.mjs";
 import { provideFlights } from "../scripts/start.mjs";
 import { guardFloors, writeRatios } from "./browser/floor-guard.mjs";
 import { buildFormer, withFormer } from "./browser/former.mjs";
@@ -200,8 +200,9 @@ async function inBrowser({ former, ...options }, work) {
   const site = await openSite(options);
   site.former = await former?.openSite(options);
   const isRoot = process.getuid?.() === 0;
+  const { COLONNADE_CHROMIUM: executablePath } = await setUpBrowsers(["Chromium"]);
   const browser = await chromium.launch({
-    executablePath: await setUpChromium(),
+    executablePath,
     args: ["--js-flags=--expose-gc", ...(isRoot ? ["--no-sandbox"] : [])],
   });
   try {

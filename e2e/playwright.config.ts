@@ -1,6 +1,10 @@
 import { defineConfig } from "@playwright/test";
 
-const { COLONNADE_CHROMIUM: executablePath, COLONNADE_FULL: isFull } = process.env;
+const {
+  COLONNADE_CHROMIUM: chromium,
+  COLONNADE_FIREFOX: firefox,
+  COLONNADE_FULL: isFull,
+} = process.env;
 
 /** Parts of Chromium that only take time here: an emulated GPU, and the pages behind the address bar. */
 const NOT_NEEDED = [
@@ -13,6 +17,19 @@ const NOT_NEEDED = [
     "Translate,AutoDeElevate,OptimizationHints," +
     "WebUIOmniboxPopup,WebUIOmniboxAimPopup,WebUIOmniboxFullPopup",
 ];
+
+/** Preferences of Firefox. */
+const FIREFOX_PREFERENCES = {
+  // A mouse that hovers: a machine without a screen has none.
+  "ui.primaryPointerCapabilities": 6,
+  "ui.allPointerCapabilities": 6,
+  "general.smoothScroll": false,
+  // Pages may read the clipboard.
+  "dom.events.testing.asyncClipboard": true,
+  // The driver does not see that a document comes from the back/forward cache.
+  "browser.sessionhistory.max_total_viewers": 0,
+  "app.normandy.enabled": false,
+};
 
 export default defineConfig({
   testDir: "tests",
@@ -34,10 +51,32 @@ export default defineConfig({
   use: {
     screenshot: "only-on-failure",
     viewport: { width: 1280, height: 800 },
-    launchOptions: {
-      ...(executablePath ? { executablePath } : {}),
-      // Chromium has no sandbox for root.
-      args: process.getuid?.() === 0 ? ["--no-sandbox", ...NOT_NEEDED] : NOT_NEEDED,
-    },
   },
+  projects: [
+    {
+      name: "chromium",
+      use: {
+        permissions: ["clipboard-read", "clipboard-write"],
+        launchOptions: {
+          ...(chromium ? { executablePath: chromium } : {}),
+          // Chromium has no sandbox for root.
+          args: process.getuid?.() === 0 ? ["--no-sandbox", ...NOT_NEEDED] : NOT_NEEDED,
+        },
+      },
+    },
+    {
+      name: "firefox",
+      grepInvert: isFull ? /@chromium/ : /@chromium|@full/,
+      ...(isFull ? {} : { grep: /@firefox/ }),
+      use: {
+        browserName: "firefox",
+        // An installed Firefox is driven by WebDriver BiDi, Playwright's own by its protocol.
+        ...(firefox ? { channel: "moz-firefox" } : {}),
+        launchOptions: {
+          ...(firefox ? { executablePath: firefox } : {}),
+          firefoxUserPrefs: FIREFOX_PREFERENCES,
+        },
+      },
+    },
+  ],
 });

@@ -6,7 +6,7 @@ import { build } from "./build.mjs";
 import { buildTestedServer } from "./cargo.mjs";
 import { buildPython } from "./python.mjs";
 import { run, script } from "./run.mjs";
-import { setUpChromium, setUpEngines, setUpPython } from "./setup.mjs";
+import { setUpBrowsers, setUpEngines, setUpPython } from "./setup.mjs";
 import { provideFlights } from "./start.mjs";
 
 /** Runs the tests in a real browser; `args` are Playwright's. */
@@ -18,7 +18,7 @@ export async function testInBrowser(args = []) {
   if (python) await buildPython(python.python);
   await run("npm", ["test", "-w", "@colonnade/e2e", "--", ...args], {
     env: {
-      COLONNADE_CHROMIUM: await setUpChromium(),
+      ...(await setUpBrowsers()),
       ...(await setUpEngines()),
       ...(python
         ? { COLONNADE_PYTHON: python.python, COLONNADE_PYTHON_PACKAGES: python.packages }

@@ -62,28 +62,53 @@ export async function setUpNode() {
   writeFileSync(stamp, digest);
 }
 
-/** The path of a Chromium for the tests: named by the user, already installed, or installed with apt. */
-export async function setUpChromium() {
-  const found = () => {
-    const own = process.env.COLONNADE_CHROMIUM;
-    const names = ["chromium", "chromium-browser", "google-chrome", "google-chrome-stable"];
-    return [own, ...names.map((name) => read("which", [name]))].find((path) => path);
-  };
-  let path = found();
-  if (!path && has("apt-get") && process.getuid?.() === 0) {
-    say("installing Chromium for the tests");
+/** The browsers of the tests: the variable that names a program, the names of programs, and Debian's package. */
+const BROWSERS = {
+  Chromium: {
+    variable: "COLONNADE_CHROMIUM",
+    programs: ["chromium", "chromium-browser", "google-chrome", "google-chrome-stable"],
+    aptPackage: "chromium",
+  },
+  Firefox: {
+    variable: "COLONNADE_FIREFOX",
+    programs: ["firefox-esr", "firefox"],
+    aptPackage: "firefox-esr",
+  },
+};
+
+/**
+ * Environment variables with the paths of the named browsers (all: the keys of `BROWSERS`): each is named by
+ * the user, already installed, or installed with apt. A browser that only Playwright has installed is left out.
+ */
+export async function setUpBrowsers(names = Object.keys(BROWSERS)) {
+  const missing = names.filter((name) => pathOf(BROWSERS[name]) === undefined);
+  if (missing.length > 0 && has("apt-get") && process.getuid?.() === 0) {
+    say(`installing ${missing.join(" and ")} for the tests`);
+    const packages = missing.map((name) => BROWSERS[name].aptPackage);
     await run("apt-get", ["update", "-q"]);
-    await run("apt-get", ["install", "-y", "-q", "--no-install-recommends", "chromium"], {
+    await run("apt-get", ["install", "-y", "-q", "--no-install-recommends", ...packages], {
       env: { DEBIAN_FRONTEND: "noninteractive" },
     });
-    path = found();
   }
-  if (!path) {
-    throw new Obstacle(
-      "the tests need Chromium: install it (Debian: `apt-get install chromium`) or name it in COLONNADE_CHROMIUM",
-    );
+  const playwright = await import("@playwright/test");
+  const paths = {};
+  for (const name of names) {
+    const { variable, aptPackage } = BROWSERS[name];
+    const path = pathOf(BROWSERS[name]);
+    if (path !== undefined) paths[variable] = path;
+    else if (!existsSync(playwright[name.toLowerCase()].executablePath())) {
+      throw new Obstacle(
+        `the tests need ${name}: install it (Debian: \`apt-get install ${aptPackage}\`; elsewhere ` +
+          `\`npx playwright install ${name.toLowerCase()}\`) or name it in ${variable}`,
+      );
+    }
   }
-  return path;
+  return paths;
+}
+
+/** The path of a browser's program; undefined if there is none. */
+function pathOf({ variable, programs }) {
+  return [process.env[variable], ...programs.map((name) => read("which", [name]))].find(Boolean);
 }
 
 /**

@@ -4,7 +4,7 @@ import { existsSync, readFileSync } from "node:fs";
 import type { Browser, Page } from "@playwright/test";
 import { hasPython, pythonFile } from "./readers.js";
 import { demoFile, inCheckout, Server } from "./server.js";
-import { test as base, cell, expect, goToRow } from "./viewer.js";
+import { test as base, cell, chromiumOnly, expect, goToRow, pressAt } from "./viewer.js";
 
 const NUM_ROWS = 1_000_000_000;
 const FILE = demoFile("billion.parquet");
@@ -85,21 +85,23 @@ async function tabBytes(browser: Browser): Promise<{ own: number; resident: numb
   return sizes.reduce((a, b) => (b.own > a.own ? b : a));
 }
 
-test("go to row shows the right rows, and the tab stays within its memory", {
-  tag: "@full",
-}, async ({ page, browser }) => {
-  await expect(page.getByRole("grid")).toHaveAttribute("aria-rowcount", `${NUM_ROWS + 1}`);
-  for (const number of [1, 500_000_000, NUM_ROWS, 123_456_789]) {
-    await goToRow(page, number);
-    await expect(cell(page, number - 1, 1)).toHaveText(String(number - 1));
-    expect(await rowsInSight(page)).toContain(number - 1);
-  }
-  if (process.platform === "linux") {
-    const { own, resident } = await tabBytes(browser);
-    console.info(`the tab: ${own >> 20} MiB of its own, ${resident >> 20} MiB resident`);
-    expect(own).toBeLessThan(MAX_TAB_BYTES);
-  }
-});
+test(
+  "go to row shows the right rows, and the tab stays within its memory",
+  chromiumOnly("speaks the DevTools protocol", "@full"),
+  async ({ page, browser }) => {
+    await expect(page.getByRole("grid")).toHaveAttribute("aria-rowcount", `${NUM_ROWS + 1}`);
+    for (const number of [1, 500_000_000, NUM_ROWS, 123_456_789]) {
+      await goToRow(page, number);
+      await expect(cell(page, number - 1, 1)).toHaveText(String(number - 1));
+      expect(await rowsInSight(page)).toContain(number - 1);
+    }
+    if (process.platform === "linux") {
+      const { own, resident } = await tabBytes(browser);
+      console.info(`the tab: ${own >> 20} MiB of its own, ${resident >> 20} MiB resident`);
+      expect(own).toBeLessThan(MAX_TAB_BYTES);
+    }
+  },
+);
 
 for (const number of [1, 500_000_000, NUM_ROWS]) {
   const tag = number === NUM_ROWS ? [] : "@full";
@@ -114,7 +116,7 @@ for (const number of [1, 500_000_000, NUM_ROWS]) {
     await expect.poll(async () => Math.abs(((await rowsInSight(page))[0] ?? 0) - before)).toBe(20);
 
     const start = (await rowsInSight(page))[5] ?? 0;
-    await cell(page, start, 1).click();
+    await pressAt(page, start, 1);
     await page.keyboard.press("ArrowDown");
     await expect(cell(page, start + 1, 1)).toBeFocused();
     await page.keyboard.press("ArrowUp");

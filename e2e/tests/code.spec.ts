@@ -64,7 +64,6 @@ function installedLanguages(): string[] {
 
 /** Copies the code of a language for the shown rows; returns the clipboard's text. */
 async function copied(page: Page, language: string, limit?: number): Promise<string> {
-  await page.context().grantPermissions(["clipboard-read", "clipboard-write"]);
   await page.getByRole("button", { name: "Copy as code" }).click();
   const dialog = page.getByRole("dialog", { name: "Copy as code" });
   await dialog.getByRole("tab", { name: language }).click();

@@ -18,7 +18,11 @@ for (const [where, memory] of [
   ["in the browser", "1GiB"],
   ["at the server", "1MiB"],
 ] as const) {
-  test(`columns are filtered by type, ${where}`, async ({ page, pages, server }) => {
+  test(`columns are filtered by type, ${where}`, { tag: "@firefox" }, async ({
+    page,
+    pages,
+    server,
+  }) => {
     await show({ page, pages, server }, FLIGHTS, { memory });
     await expect(status(page)).toContainText(memory === "1GiB" ? "Complete" : "Windowed");
     await openMenu(page, "distance");

@@ -5,10 +5,9 @@ const LINEITEM = "/v1/tables/lineitem/rows?columns=l_orderkey,l_shipmode,l_comme
 const TEXT = "pinto beans nag";
 
 for (const memory of ["1GiB", "1MiB"]) {
-  test(`a text is found with a memory budget of ${memory}, next and previous`, async ({
-    page,
-    stage,
-  }) => {
+  test(`a text is found with a memory budget of ${memory}, next and previous`, {
+    tag: "@firefox",
+  }, async ({ page, stage }) => {
     await stage.show(LINEITEM, { memory });
     await cell(page, 0, 1).click();
     await page.keyboard.press("Control+f");

@@ -13,6 +13,12 @@ interface Servers {
   pageServer: PageServer;
 }
 
+interface Checks {
+  /** Messages that do not fail a test. */
+  allowedErrors: RegExp;
+  failOnErrors: undefined;
+}
+
 /** The number of rows of `lineitem` and `flights` on the server `small`. */
 export const SMALL_ROWS = 100_000;
 
@@ -20,7 +26,7 @@ export const SMALL_ROWS = 100_000;
 export const SMALL_COMPLETE = "Complete: 100,000 rows";
 
 /** Tests that fail on errors of the page. Each worker starts each server once, when a test first needs it. */
-export const test = base.extend<{ failOnErrors: undefined }, Servers>({
+export const test = base.extend<Checks, Servers>({
   demo: [
     async ({ pageServer }, use) => {
       const server = await Server.start(["--allow-origin", pageServer.origin]);
@@ -47,16 +53,38 @@ export const test = base.extend<{ failOnErrors: undefined }, Servers>({
     },
     { scope: "worker" },
   ],
+  allowedErrors: [/^$/, { option: true }],
   failOnErrors: [
-    async ({ page }, use) => {
+    async ({ page, allowedErrors }, use) => {
       const errors: string[] = [];
-      page.on("pageerror", (error) => errors.push(error.message));
+      page.on("pageerror", ({ message }) => {
+        if (!allowedErrors.test(message)) errors.push(message);
+      });
       await use(undefined);
       if (errors.length > 0) throw new Error(`the page threw: ${errors.join("; ")}`);
     },
     { auto: true },
   ],
 });
+
+/** Details of a test that only Chromium's driver can run, for a reason. */
+export function chromiumOnly(reason: string, ...tags: string[]) {
+  return {
+    tag: ["@chromium", ...tags],
+    annotation: { type: "Chromium only", description: reason },
+  };
+}
+
+/** Double-clicks. Firefox's driver sends two clicks only, so there the page gets the event from here. */
+export async function doubleClick(element: Locator, position?: { x: number; y: number }) {
+  const details = position === undefined ? {} : { position };
+  if (element.page().context().browser()?.browserType().name() === "chromium") {
+    return element.dblclick(details);
+  }
+  await element.click(details);
+  await element.click(details);
+  await element.dispatchEvent("dblclick");
+}
 
 /** The ids of the results that the page requests from now on; other results of a server are not the page's. */
 export function resultIds(page: Page): ReadonlySet<string> {
@@ -67,6 +95,11 @@ export function resultIds(page: Page): ReadonlySet<string> {
       /^\/v1\/query\/([^/]+)/.exec(pathname)?.[1] ??
       searchParams.get("id") ??
       (pathname === "/v1/query" ? /"id":"([^"]+)"/.exec(request.postData() ?? "")?.[1] : undefined);
+    if (id) ids.add(id);
+  });
+  // Firefox's driver hides the bodies of requests.
+  page.on("response", (response) => {
+    const id = response.headers()["x-query-id"];
     if (id) ids.add(id);
   });
   return ids;
@@ -92,6 +125,23 @@ export function cell(page: Page, row: number, column: number): Locator {
 export async function textOf(cell: Locator): Promise<string> {
   await expect(cell).not.toBeEmpty();
   return (await cell.textContent()) ?? "";
+}
+
+/**
+ * Moves the pointer to a cell that is in view. Firefox's driver scrolls an element to the middle before it
+ * hovers or clicks, and the grid follows a frame later.
+ */
+export async function pointAt(page: Page, row: number, column: number): Promise<void> {
+  const box = await cell(page, row, column).boundingBox();
+  if (box === null) throw new Error("there is no such cell");
+  await page.mouse.move(box.x + box.width / 2, box.y + box.height / 2);
+}
+
+/** Clicks a cell that is in view; see {@link pointAt}. */
+export async function pressAt(page: Page, row: number, column: number): Promise<void> {
+  await pointAt(page, row, column);
+  await page.mouse.down();
+  await page.mouse.up();
 }
 
 /** Types `row` into "Go to row" and confirms it. */

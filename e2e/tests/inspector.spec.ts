@@ -1,6 +1,6 @@
 import type { Page } from "@playwright/test";
 import { elementAlone, expectAccessible } from "./accessible.js";
-import { cell, expect, test, viewer } from "./viewer.js";
+import { cell, doubleClick, expect, test, viewer } from "./viewer.js";
 
 const dialog = (page: Page) => page.getByRole("dialog");
 
@@ -19,8 +19,6 @@ async function show(page: Page, sql: string): Promise<void> {
 /** An image of one pixel. */
 const GIF =
   "47494638396101000100800000ff0000ffffff21f90400000000002c00000000010001000002024401003b";
-
-test.use({ permissions: ["clipboard-read", "clipboard-write"] });
 
 test("values of every type are shown in full, and Escape returns the focus to the cell", async ({
   page,
@@ -66,7 +64,7 @@ test("nested values are shown as a tree and copied as JSON", async ({ page, stag
     page,
     "select named_struct('id', 9007199254740993, 'tags', make_array('a', null)) as n",
   );
-  await cell(page, 0, 1).filter({ visible: true }).dblclick();
+  await doubleClick(cell(page, 0, 1).filter({ visible: true }));
   const value = dialog(page).getByRole("region", { name: "Value" });
   await expect(value).toContainText("{2 members}");
   await expect(value).toContainText("9007199254740993");
@@ -85,7 +83,7 @@ test("nested values are shown as a tree and copied as JSON", async ({ page, stag
 test("long texts are shown in full", async ({ page, stage }) => {
   await stage.show("/v1/tables/lineitem/rows?columns=l_comment&limit=10");
   await show(page, "select repeat('0123456789', 100000) as long");
-  await cell(page, 0, 1).filter({ visible: true }).dblclick();
+  await doubleClick(cell(page, 0, 1).filter({ visible: true }));
   await expect(dialog(page).locator("pre")).toHaveText(/^(?:0123456789){100000}$/);
 });
 
@@ -98,7 +96,7 @@ test("images are shown at the dashboard's own origin, under its policy", async (
   );
   const run = page.getByRole("button", { name: "Run", exact: true });
   if (await run.isVisible()) await run.click();
-  await cell(page, 0, 1).dblclick();
+  await doubleClick(cell(page, 0, 1));
   const image = dialog(page).getByRole("img");
   await expect(image).toBeVisible();
   expect(await image.evaluate((element) => (element as HTMLImageElement).naturalWidth)).toBe(1);
@@ -107,7 +105,7 @@ test("images are shown at the dashboard's own origin, under its policy", async (
 test("bytes are shown in hex, and images as images", async ({ page, stage }) => {
   await stage.show("/v1/tables/lineitem/rows?columns=l_comment&limit=10");
   await show(page, `select decode('${GIF}', 'hex') as picture`);
-  await cell(page, 0, 1).filter({ visible: true }).dblclick();
+  await doubleClick(cell(page, 0, 1).filter({ visible: true }));
   await expect(dialog(page)).toContainText(`${GIF.length / 2} bytes`);
   await expect(dialog(page).locator(".hex")).toContainText("00000000  47 49 46 38 39 61");
   const image = dialog(page).getByRole("img");

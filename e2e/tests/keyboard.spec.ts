@@ -5,7 +5,7 @@ test.beforeEach(async ({ page, small }) => {
   await expect(page.getByRole("status")).toContainText(SMALL_COMPLETE);
 });
 
-test("every cell of the grid can be reached by keyboard", async ({ page }) => {
+test("every cell of the grid can be reached by keyboard", { tag: "@firefox" }, async ({ page }) => {
   await cell(page, 0, 1).click();
   await expect(cell(page, 0, 1)).toBeFocused();
   await page.keyboard.press("ArrowDown");

@@ -3,8 +3,6 @@ import { Site } from "../../scripts/site.mjs";
 import { cell, chooseTable, expect, goToRow, test, textOf } from "./fixtures.js";
 import { inCheckout, Server, smallTables } from "./server.js";
 
-test.use({ permissions: ["clipboard-read", "clipboard-write"] });
-
 /** The clipboard's text. */
 function copied(page: Page): Promise<string> {
   return page.evaluate(() => navigator.clipboard.readText());

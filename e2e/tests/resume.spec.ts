@@ -1,6 +1,6 @@
 import { test as base, type Page } from "@playwright/test";
 import { ReplayServer } from "../../web/test/replay.js";
-import { cell, expect, goToRow } from "./fixtures.js";
+import { cell, chromiumOnly, expect, goToRow } from "./fixtures.js";
 import { packageFile } from "./package.js";
 
 const PAGE = `<!doctype html><title>Resume</title><script type="module" src="/define.js"></script>
@@ -38,10 +38,9 @@ async function cutAfterRows(page: Page, server: ReplayServer, numRows: number): 
 const REFUSAL = { kind: "refuse", status: 503, code: "busy" } as const;
 const status = (page: Page) => page.getByRole("status");
 
-test("a lost connection is shown in the status line without an alert, and the stream resumes", async ({
-  page,
-  server,
-}) => {
+test("a lost connection is shown in the status line without an alert, and the stream resumes", {
+  tag: "@firefox",
+}, async ({ page, server }) => {
   server.faults = [{ kind: "stall", at: 20_000 }, ...Array.from({ length: 50 }, () => REFUSAL)];
   await page.goto(server.origin);
   await cutAfterRows(page, server, 140);
@@ -262,19 +261,20 @@ test("open() and pending calls of a lost worker end, and the table opens in anot
   expect(outcome).toMatchObject({ numRows: 300, once: "worker_lost" });
 });
 
-test("a page from the back/forward cache shows its table at the same row", async ({
-  page,
-  server,
-}) => {
-  server.faults = [{ kind: "stall", at: 30_000 }];
-  await page.goto(server.origin);
-  await goToRow(page, 120);
-  await expect(cell(page, 119, 1)).toHaveText("119");
-  await page.goto("about:blank");
-  await expect.poll(() => server.seen.at(-1)?.method).toBe("DELETE");
-  await page.goBack({ waitUntil: "commit" });
-  await expect(status(page)).toContainText("Complete: 300 rows");
-  await expect(cell(page, 119, 1)).toHaveText("119");
-  const ids = server.seen.filter(({ method }) => method === "GET").map(({ params }) => params.id);
-  expect(new Set(ids).size).toBe(2);
-});
+test(
+  "a page from the back/forward cache shows its table at the same row",
+  chromiumOnly("Firefox's driver does not see documents from the cache"),
+  async ({ page, server }) => {
+    server.faults = [{ kind: "stall", at: 30_000 }];
+    await page.goto(server.origin);
+    await goToRow(page, 120);
+    await expect(cell(page, 119, 1)).toHaveText("119");
+    await page.goto("about:blank");
+    await expect.poll(() => server.seen.at(-1)?.method).toBe("DELETE");
+    await page.goBack({ waitUntil: "commit" });
+    await expect(status(page)).toContainText("Complete: 300 rows");
+    await expect(cell(page, 119, 1)).toHaveText("119");
+    const ids = server.seen.filter(({ method }) => method === "GET").map(({ params }) => params.id);
+    expect(new Set(ids).size).toBe(2);
+  },
+);

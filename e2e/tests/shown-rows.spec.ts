@@ -1,5 +1,13 @@
 import type { ColonnadeViewer } from "colonnade";
-import { cell, expect, goToRow, resultIds, smallTest as test, viewer } from "./viewer.js";
+import {
+  cell,
+  doubleClick,
+  expect,
+  goToRow,
+  resultIds,
+  smallTest as test,
+  viewer,
+} from "./viewer.js";
 
 const COLUMNS = "origin,delay,distance,destination,date";
 const FLIGHTS = `/v1/tables/flights/rows?columns=${COLUMNS}`;
@@ -84,7 +92,7 @@ test("an activated row comes with its values, and a page can do something else w
         });
       }),
   );
-  await cell(page, 2, 2).dblclick();
+  await doubleClick(cell(page, 2, 2));
   const inspector = page.getByRole("dialog");
   await expect(viewer(page)).toHaveAttribute("data-activated", "1");
   await expect(inspector).toBeHidden();

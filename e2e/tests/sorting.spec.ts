@@ -21,11 +21,9 @@ declare global {
   var wereSorted: (boolean | undefined)[];
 }
 
-test("a header sorts ascending, descending and not at all, by mouse and by keyboard", async ({
-  page,
-  pages,
-  server,
-}) => {
+test("a header sorts ascending, descending and not at all, by mouse and by keyboard", {
+  tag: "@firefox",
+}, async ({ page, pages, server }) => {
   await show({ page, pages, server }, FLIGHTS);
   await expect(status(page)).toContainText(SMALL_COMPLETE);
   const delay = header(page, "delay");

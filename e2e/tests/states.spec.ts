@@ -234,7 +234,6 @@ test("failed: the alert says why, rows stay, and Retry loads them again", async 
     await expect(progressBar(page)).toBeHidden();
     await expectGrid(page);
     await expectAccessible(page, elementAlone);
-    await page.context().grantPermissions(["clipboard-read", "clipboard-write"]);
     await button(page, "Copy details").click();
     await expect(button(page, "Copied")).toBeVisible();
     const details = await page.evaluate(() => navigator.clipboard.readText());

@@ -32,8 +32,6 @@ const test = base.extend<{ folder: string; server: Server }>({
   },
 });
 
-test.use({ permissions: ["clipboard-read", "clipboard-write"] });
-
 const rowsText = (count: number) => `${count.toLocaleString("en")} rows`;
 
 /** The first row of a statement, requested by the test itself. */

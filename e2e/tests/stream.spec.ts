@@ -31,7 +31,7 @@ test("shows rows while the rest is still arriving, then the total", async ({ pag
   await proxy.close();
 });
 
-test("Go to row reaches the last row", async ({ page, demo }) => {
+test("Go to row reaches the last row", { tag: "@firefox" }, async ({ page, demo }) => {
   await page.goto(`${demo.origin}/?table=lineitem`);
   await expect(page.getByRole("status")).toContainText("Complete: 6,001,215 rows", {
     timeout: 90_000,

@@ -1,7 +1,16 @@
 import type { Locator, Page } from "@playwright/test";
 import { testOn } from "./other-origin.js";
 
-export { cell, expect, goToRow, resultIds } from "./fixtures.js";
+export {
+  cell,
+  chromiumOnly,
+  doubleClick,
+  expect,
+  goToRow,
+  pointAt,
+  pressAt,
+  resultIds,
+} from "./fixtures.js";
 
 /** A page with only the viewer; the URL's parameters are its attributes. */
 const PAGE = `<!doctype html><html lang="en"><title>Viewer</title>

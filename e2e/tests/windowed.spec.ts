@@ -2,7 +2,7 @@ import { copyFileSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { Page } from "@playwright/test";
-import { cell, expect, goToRow } from "./fixtures.js";
+import { cell, chromiumOnly, expect, goToRow } from "./fixtures.js";
 import { testOn } from "./other-origin.js";
 import type { PageServer } from "./package.js";
 import { CuttingProxy } from "./proxy.js";
@@ -61,51 +61,51 @@ const state = (page: Page) =>
   });
 const status = (page: Page) => page.getByRole("status");
 
-test("every row of a table larger than its memory budget can be read", { tag: "@full" }, async ({
-  page,
-  pages,
-  server,
-}) => {
-  const src = `${server.origin}/v1/tables/lineitem/rows?columns=${COLUMNS}`;
-  await show(page, pages, src, "64MiB");
-  await expect.poll(() => state(page)).toBe("windowed");
-  await expect(status(page)).toContainText("Windowed: rows load as you scroll, 6,001,215 rows");
-  await expect(page.getByRole("grid")).toHaveAttribute("aria-rowcount", `${LINEITEM_ROWS + 1}`);
+test(
+  "every row of a table larger than its memory budget can be read",
+  chromiumOnly("measures the memory of a worker", "@full"),
+  async ({ page, pages, server }) => {
+    const src = `${server.origin}/v1/tables/lineitem/rows?columns=${COLUMNS}`;
+    await show(page, pages, src, "64MiB");
+    await expect.poll(() => state(page)).toBe("windowed");
+    await expect(status(page)).toContainText("Windowed: rows load as you scroll, 6,001,215 rows");
+    await expect(page.getByRole("grid")).toHaveAttribute("aria-rowcount", `${LINEITEM_ROWS + 1}`);
 
-  const different = await page.locator("colonnade-viewer").evaluate(async (viewer, from) => {
-    const { table } = viewer as unknown as { table: PageTable };
-    const whole = await globalThis.openTable(from, { memoryBytes: 2 ** 31 });
-    await whole.done;
-    if (whole.state !== "complete" || whole.numRows !== table.numRows) return "the rows";
-    const stepRows = 250_000;
-    for (let start = 0; start < whole.numRows; start += stepRows) {
-      const range = { start, end: start + stepRows };
-      const [got, wanted] = [table, whole].map((rows) => rows.values("l_orderkey", range));
-      const { values } = (await got) as { values: BigInt64Array };
-      const expected = ((await wanted) as { values: BigInt64Array }).values;
-      const at = expected.findIndex((value, row) => value !== values[row]);
-      if (at >= 0 || values.length !== expected.length) return `row ${start + at}`;
-    }
-    // Compare all columns of some rows, from the end to the start.
-    for (let end = whole.numRows; end > 0; end -= 611_953) {
-      const range = { start: Math.max(0, end - 300), end };
-      const [got, wanted] = await Promise.all([table.text(range), whole.text(range)]);
-      if (JSON.stringify(got) !== JSON.stringify(wanted)) return `rows before ${end}`;
-    }
-    return undefined;
-  }, src);
-  expect(different).toBeUndefined();
+    const different = await page.locator("colonnade-viewer").evaluate(async (viewer, from) => {
+      const { table } = viewer as unknown as { table: PageTable };
+      const whole = await globalThis.openTable(from, { memoryBytes: 2 ** 31 });
+      await whole.done;
+      if (whole.state !== "complete" || whole.numRows !== table.numRows) return "the rows";
+      const stepRows = 250_000;
+      for (let start = 0; start < whole.numRows; start += stepRows) {
+        const range = { start, end: start + stepRows };
+        const [got, wanted] = [table, whole].map((rows) => rows.values("l_orderkey", range));
+        const { values } = (await got) as { values: BigInt64Array };
+        const expected = ((await wanted) as { values: BigInt64Array }).values;
+        const at = expected.findIndex((value, row) => value !== values[row]);
+        if (at >= 0 || values.length !== expected.length) return `row ${start + at}`;
+      }
+      // Compare all columns of some rows, from the end to the start.
+      for (let end = whole.numRows; end > 0; end -= 611_953) {
+        const range = { start: Math.max(0, end - 300), end };
+        const [got, wanted] = await Promise.all([table.text(range), whole.text(range)]);
+        if (JSON.stringify(got) !== JSON.stringify(wanted)) return `rows before ${end}`;
+      }
+      return undefined;
+    }, src);
+    expect(different).toBeUndefined();
 
-  const worker = page.workers()[0];
-  const usedBytes = await worker?.evaluate(() => globalThis.wasmMemory.buffer.byteLength);
-  expect(usedBytes).toBeGreaterThan(MEMORY_BYTES / 2);
-  expect(usedBytes).toBeLessThan(MEMORY_BYTES * 1.5);
+    const worker = page.workers()[0];
+    const usedBytes = await worker?.evaluate(() => globalThis.wasmMemory.buffer.byteLength);
+    expect(usedBytes).toBeGreaterThan(MEMORY_BYTES / 2);
+    expect(usedBytes).toBeLessThan(MEMORY_BYTES * 1.5);
 
-  await goToRow(page, LINEITEM_ROWS);
-  await expect(cell(page, LINEITEM_ROWS - 1, 1)).toHaveText("6000000");
-  await goToRow(page, 1);
-  await expect(cell(page, 0, 1)).toHaveText("1");
-});
+    await goToRow(page, LINEITEM_ROWS);
+    await expect(cell(page, LINEITEM_ROWS - 1, 1)).toHaveText("6000000");
+    await goToRow(page, 1);
+    await expect(cell(page, 0, 1)).toHaveText("1");
+  },
+);
 
 test("the server searches and summarises a windowed table, and sorting it is refused", async ({
   page,
@@ -148,10 +148,9 @@ test("rows of a filtered request are loaded on demand, and the total is found at
   await expect(status(page)).toContainText("1,500,000 rows");
 });
 
-test("the status shows a lost connection, and rows load after the server restarts", async ({
-  page,
-  pages,
-}) => {
+test("the status shows a lost connection, and rows load after the server restarts", {
+  tag: "@firefox",
+}, async ({ page, pages }) => {
   const options = ["--allow-origin", pages.origin];
   const server = await Server.start(options);
   const proxy = await CuttingProxy.start(server.origin);
