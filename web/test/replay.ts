@@ -137,12 +137,13 @@ export class ReplayServer {
       // After a restart, a request makes its result known again.
       this.record ??= { state: "running", rows: 300 };
       const given = method === "POST" ? JSON.parse(body) : Object.fromEntries(url.searchParams);
-      this.#sendRows(response, Number(given.offset ?? 0), Number(given.limit ?? 300));
+      const limit = Math.ceil(Number(given.limit ?? 300) / 10) * 10;
+      this.#sendRows(response, method === "HEAD", Number(given.offset ?? 0), limit);
     }
   }
 
-  #sendRows(response: ServerResponse, offset: number, limit: number): void {
-    const fault = this.faults.shift();
+  #sendRows(response: ServerResponse, isHead: boolean, offset: number, limit: number): void {
+    const fault = isHead ? undefined : this.faults.shift();
     if (fault?.kind === "refuse") {
       refuse(response, fault.status, fault.code, fault.retryAfterS);
       return;

@@ -12,7 +12,14 @@ import { seededRandom } from "./random.js";
 import { type Fault, ReplayServer } from "./replay.js";
 
 const wasm = readFileSync(new URL("../pkg/colonnade_wasm_bg.wasm", import.meta.url));
-const PATIENCE = { stallMs: 60, firstWaitMs: 1, maxWaitMs: 8, giveUpMs: 20_000 };
+const PATIENCE = {
+  stallMs: 60,
+  firstWaitMs: 1,
+  maxWaitMs: 8,
+  giveUpMs: 20_000,
+  firstPartRows: 10,
+  partBytes: 2000,
+};
 const ROWS_PATH = "/v1/tables/numbered/rows";
 
 let server: ReplayServer;
@@ -94,8 +101,25 @@ async function wholeTexts(): Promise<string> {
 // arrived before, the server stalls instead.
 const KINDS = ["fin", "short", "reset", "stall", "clean end", "restart"] as const;
 
-test("random breaks of every kind neither lose nor duplicate a row", async () => {
+/** Makes streams like those of WebKit's responses, which cannot be read into the reader's buffers. */
+function pileUp(): void {
+  const { getReader } = ReadableStream.prototype;
+  vi.spyOn(ReadableStream.prototype, "getReader").mockImplementation(function (
+    this: ReadableStream,
+    options,
+  ) {
+    if (options !== undefined) throw new TypeError("not a byte stream");
+    return getReader.call(this);
+  } as typeof getReader);
+}
+afterEach(() => vi.restoreAllMocks());
+
+test.each([
+  "hold back",
+  "pile up",
+])("if bodies %s, random breaks of every kind neither lose nor duplicate a row", async (bodies) => {
   const whole = await wholeTexts();
+  if (bodies === "pile up") pileUp();
   const numBytes = server.body(0).length;
   for (let seed = 1; seed <= 60; seed++) {
     const random = seededRandom(seed);
@@ -119,6 +143,27 @@ test("random breaks of every kind neither lose nor duplicate a row", async () =>
     expect(reading.texts(0, 300) === whole, `seed ${seed}: ${faults}`).toBe(true);
   }
 }, 120_000);
+
+test.each([
+  "partition",
+  "unordered",
+])("bodies that pile up are left, and rows are read in parts (%s)", async (order) => {
+  const whole = await wholeTexts();
+  server.order = order;
+  pileUp();
+  const reading = new Reading(get(`${ROWS_PATH}?limit=300`));
+  expect(await reading.end()).toMatchObject({ state: "complete", rows: 300 });
+  expect(reading.texts(0, 300) === whole).toBe(true);
+  expect(server.seen[0]).toMatchObject({ method: "HEAD", params: { limit: "300" } });
+  const parts = server.seen.slice(1).map(({ params }) => params);
+  expect(parts.length).toBeGreaterThan(5);
+  for (const [index, { offset, limit }] of parts.entries()) {
+    const next = Number(parts[index + 1]?.offset ?? 300);
+    expect(next - Number(offset)).toBeGreaterThanOrEqual(Number(limit));
+    expect(Number(limit)).toBeLessThan(100);
+  }
+  expect(reading.notices.every(({ isWaiting }) => !isWaiting)).toBe(true);
+});
 
 test("a broken stream resumes by the result's id, and reports that meanwhile", async () => {
   server.faults = [{ kind: "stall", at: 20_000 }];

@@ -14,7 +14,14 @@ import { type Fault, ReplayServer } from "./replay.js";
 
 const wasm = readFileSync(new URL("../pkg/colonnade_wasm_bg.wasm", import.meta.url));
 /** Long enough that a busy machine does not count as a stall. */
-const PATIENCE = { stallMs: 10_000, firstWaitMs: 1, maxWaitMs: 8, giveUpMs: 300 };
+const PATIENCE = {
+  stallMs: 10_000,
+  firstWaitMs: 1,
+  maxWaitMs: 8,
+  giveUpMs: 300,
+  firstPartRows: 10,
+  partBytes: 2000,
+};
 const COLUMNS = Uint32Array.of(0, 1, 2);
 const NEVER = new AbortController().signal;
 /** Less than half of the rows fit. */

@@ -72,6 +72,21 @@ async fn a_limit_is_an_end_like_any_other() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn head_begins_a_result() {
+    let (server, _) = Server::of_scripts(numbered(4, 100)).await;
+    let path = format!("/v1/tables/t/rows?id={}&linger_s=60", id(1));
+    let begun = server.ask("HEAD", &path, &[], b"").await;
+    assert_eq!(begun.status, 200);
+    drop(begun);
+    let parts = [(0, 10), (10, 300), (310, 90)];
+    for (offset, limit) in parts {
+        let part = format!("/v1/query/{}/rows?offset={offset}&limit={limit}", id(1));
+        let numbers: Vec<_> = (offset..offset + limit).collect();
+        assert_eq!(server.get(&part).await.numbers(), numbers);
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn many_readers_share_one_run() {
     let (server, counts) = Server::of_scripts(numbered(4, 20_000)).await;
     let path = format!("/v1/tables/t/rows?id={}&linger_s=60", id(1));

@@ -42,6 +42,20 @@ export async function openBody(
   }
 }
 
+/**
+ * Whether the sender of a source's bytes waits while they are not read. A browser whose bodies cannot be read
+ * into the reader's buffers (WebKit) takes all bytes at once, and the worker's messages wait behind them.
+ */
+export function holdsBack(source: WireSource): boolean {
+  if (source.kind !== "url" || source.fetch !== undefined) return true;
+  try {
+    new Response(" ").body?.getReader({ mode: "byob" });
+    return true;
+  } catch {
+    return false;
+  }
+}
+
 async function openBlob(blob: Blob): Promise<Body> {
   const body: Body = { stream: blob.stream(), end: "boundary", isRepeatable: false };
   const footer = await findFooter(blob);
@@ -68,7 +82,9 @@ async function fetchBody(source: UrlSource, signal: AbortSignal, waitMs?: number
   } finally {
     clearTimeout(timer);
   }
-  return { ...(await bodyOfResponse(response)), close: () => late.abort() };
+  // Answers to HEAD have no body.
+  const answer = await bodyOfResponse(method === "HEAD" ? new Response("", response) : response);
+  return { ...answer, close: () => late.abort() };
 }
 
 /** The `fetch` of a source. */

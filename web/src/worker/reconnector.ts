@@ -5,7 +5,7 @@ import { ColonnadeError, cancelledError } from "../model/errors.js";
 import type { Interruption } from "../model/progress.js";
 import type { QueryRange, UrlSource } from "../model/wire-source.js";
 
-/** Timeouts and waits of a connection, in milliseconds. */
+/** Timeouts and waits of a connection, in milliseconds, and how much is requested at once. */
 export interface RetryPolicy {
   /** Timeout of the next bytes; the server sends some every 15 s. */
   stallMs: number;
@@ -15,6 +15,10 @@ export interface RetryPolicy {
   maxWaitMs: number;
   /** How long after the loss of the connection the next row may take. */
   giveUpMs: number;
+  /** The number of rows to request first if bodies do not hold back: some screens. */
+  firstPartRows: number;
+  /** The size of the parts in which the other rows are then requested; dictionaries are added. */
+  partBytes: number;
 }
 
 export const RETRY_POLICY: RetryPolicy = {
@@ -22,6 +26,8 @@ export const RETRY_POLICY: RetryPolicy = {
   firstWaitMs: 250,
   maxWaitMs: 8000,
   giveUpMs: 60_000,
+  firstPartRows: 1000,
+  partBytes: 12 * 1024 * 1024,
 };
 
 /** The connection was lost; the result and the bytes may be intact. */
@@ -49,6 +55,8 @@ export type Reconnection = Continuation | { error: ColonnadeError; canResume: bo
 export interface Continuation {
   body: Body;
   firstRow: number;
+  /** The most rows that it has, if the result may have more. */
+  maxRows: number | undefined;
 }
 
 /** Requests the rest of a result whose connection was lost. */
@@ -69,6 +77,8 @@ export class Reconnector {
   #endPause: () => void = () => undefined;
   /** Whether the same request gives the same rows again, because their order does not depend on the run. */
   isRepeatable = false;
+  /** The most rows to request at once; default all. */
+  maxRows: number | undefined;
 
   constructor(
     source: UrlSource,
@@ -127,9 +137,7 @@ export class Reconnector {
       const waitMs = Math.min(this.#waitMs(cause), leftMs);
       await this.#whileAwake(waitMs, this.#pause(waitMs));
       try {
-        const body = await this.#whileAwake(stallMs, this.#request(numRows));
-        this.#openedMs = performance.now();
-        return { body, firstRow: this.#row(numRows) };
+        return await this.#whileAwake(stallMs, this.#continue(numRows));
       } catch (thrown) {
         cause = ColonnadeError.from(thrown, "network_error");
         if (this.#signal.aborted) return { error: cancelledError(), canResume: false };
@@ -141,13 +149,21 @@ export class Reconnector {
   /** Requests the rows after `numRows`, if this side closed the connection. */
   async reconnect(numRows: number): Promise<Continuation | ColonnadeError> {
     try {
-      const body = await this.#request(numRows);
-      this.#openedMs = performance.now();
-      return { body, firstRow: this.#row(numRows) };
+      return await this.#continue(numRows);
     } catch (thrown) {
       const error = ColonnadeError.from(thrown, "network_error");
       return isTransient(error) ? new ColonnadeError("network_error", error.message) : error;
     }
+  }
+
+  async #continue(numRows: number): Promise<Continuation> {
+    const { limit = Number.POSITIVE_INFINITY, whole = this.#query } = this.#query;
+    const { maxRows = limit } = this;
+    const isPart = numRows + maxRows < limit;
+    const part = { ...this.#query, limit: numRows + maxRows, whole };
+    const body = await this.#request(isPart ? part : this.#query, numRows);
+    this.#openedMs = performance.now();
+    return { body, firstRow: this.#row(numRows), maxRows: isPart ? maxRows : undefined };
   }
 
   #beginTries(): void {
@@ -176,16 +192,16 @@ export class Reconnector {
     return whole === undefined ? numRows : this.#row(numRows) - whole.firstRow;
   }
 
-  async #request(numRows: number): Promise<Body> {
+  async #request(query: QueryRange, numRows: number): Promise<Body> {
     const { stallMs } = this.#policy;
-    await fetchQueryRecord(this.#source, this.#query, this.#signal, fetchOf(this.#source));
+    await fetchQueryRecord(this.#source, query, this.#signal, fetchOf(this.#source));
     try {
-      const request = resumeRequest(this.#source, this.#query, numRows);
+      const request = resumeRequest(this.#source, query, numRows);
       return await openBody(request, this.#signal, stallMs);
     } catch (thrown) {
       if (ColonnadeError.from(thrown, "").code !== "unknown_query") throw thrown;
     }
-    const { isKept, whole } = this.#query;
+    const { isKept, whole } = query;
     const hasRows = numRows > 0 || whole !== undefined;
     if (isKept || (hasRows && !this.isRepeatable)) {
       throw new ColonnadeError(
@@ -193,7 +209,7 @@ export class Reconnector {
         "The server no longer has this result, and another run could give other rows.",
       );
     }
-    const request = restartRequest(this.#source, whole ?? this.#query, whole ? 0 : numRows);
+    const request = restartRequest(this.#source, whole ?? query, whole ? 0 : numRows);
     const body = await openBody(request, this.#signal, stallMs);
     if (whole === undefined) return body;
     // The server has the result again, so the next try gets these rows by its id.

@@ -1,4 +1,4 @@
-import { type Body, fetchOf, openBody } from "../http/body.js";
+import { type Body, fetchOf, holdsBack, openBody } from "../http/body.js";
 import { type ClientSlot, PoolClient } from "../http/pool-client.js";
 import { fetchQueryJson } from "../http/query-record.js";
 import { ColonnadeError, cancelledError, type PlainError, withPosition } from "../model/errors.js";
@@ -27,6 +27,12 @@ const PROGRESS_INTERVAL_MS = 100;
 const MAX_PAUSE_MS = 5000;
 
 type Notify = <N extends keyof Notices>(name: N, data: Notices[N]) => void;
+
+/** How reading begins: with a response, with a failure to recover from, or with a request for rows. */
+type Start = Part | ColonnadeError | undefined;
+
+/** The first response, or one that continues. */
+type Part = Pick<Continuation, "body"> & Partial<Continuation>;
 
 /**
  * One stream inside the worker: reads a body into a decoder and reports progress. If a Colonnade
@@ -122,8 +128,7 @@ export class TableStream {
     let body: Body;
     let decoder: BodyDecoder;
     try {
-      const { signal } = this.#abort;
-      [body, decoder] = await Promise.all([openBody(this.#source, signal), makeDecoder]);
+      [body, decoder] = await Promise.all([this.#openBody(), makeDecoder]);
     } catch (thrown) {
       const error = this.#abort.signal.aborted
         ? cancelledError()
@@ -136,12 +141,28 @@ export class TableStream {
     this.#leftOutFiles = body.leftOutFiles;
     return new Promise((resolve, reject) => {
       this.#onSchema = resolve;
-      this.#run(decoder, body).then(async (end) => {
+      const start = this.#reconnector?.maxRows === undefined ? { body } : undefined;
+      this.#run(decoder, start).then(async (end) => {
         if (this.#paintGate.isAwaited) await this.#reportSchema(decoder);
         if (this.#onSchema === undefined) this.#reportEnd(decoder, end);
         else reject(end.error ? ColonnadeError.fromPlain(end.error) : cancelledError());
       });
     });
+  }
+
+  /** Opens the body. If its bytes would pile up in the browser, only begins the result of a table. */
+  async #openBody(): Promise<Body> {
+    const { signal } = this.#abort;
+    const source = this.#source;
+    const isByRow = this.#reconnector !== undefined && source.kind === "url";
+    if (isByRow && source.method === "GET" && !holdsBack(source)) {
+      const begun = await openBody({ ...source, method: "HEAD" }, signal).catch(() => undefined);
+      if (begun !== undefined) {
+        this.#reconnector.maxRows = this.#policy.firstPartRows;
+        return begun;
+      }
+    }
+    return openBody(source, signal);
   }
 
   /** Reconnects now rather than at the next try. */
@@ -167,7 +188,7 @@ export class TableStream {
   }
 
   /** Like {@link #readAll}, and then releases the slot. */
-  async #run(decoder: BodyDecoder, start: Body | ColonnadeError): Promise<StreamEnd> {
+  async #run(decoder: BodyDecoder, start: Start): Promise<StreamEnd> {
     try {
       return await this.#readAll(decoder, start);
     } finally {
@@ -175,10 +196,9 @@ export class TableStream {
     }
   }
 
-  /** Reads `start` and, after failures, the responses that continue it, until there is an end. */
-  async #readAll(decoder: BodyDecoder, start: Body | ColonnadeError): Promise<StreamEnd> {
-    let next: Body | ColonnadeError = start;
-    let firstRow: number | undefined;
+  /** Reads `start` and the responses that continue it, until there is an end. */
+  async #readAll(decoder: BodyDecoder, start: Start): Promise<StreamEnd> {
+    let next = start;
     for (;;) {
       if (next instanceof ColonnadeError) {
         const { numRows, numBytes } = decoder;
@@ -190,17 +210,13 @@ export class TableStream {
           if (canResume) this.#failure = error;
           return { state: "failed", error: error.toJSON(), canResume };
         }
-        next = answer.body;
-        firstRow = answer.firstRow;
+        next = answer;
       }
       try {
-        if (firstRow !== undefined) decoder.resume(firstRow);
-        const end = await this.#read(decoder, next);
+        const end = next && (await this.#read(decoder, next));
         if (end !== undefined) return end;
-        const again = await this.#yieldAndReconnect(decoder);
-        if (again === undefined) return { state: "cancelled" };
-        if (again instanceof ColonnadeError) next = again;
-        else ({ body: next, firstRow } = again);
+        next = await this.#readOn(decoder);
+        if (next === undefined) return { state: "cancelled" };
       } catch (thrown) {
         if (this.#abort.signal.aborted) return { state: "cancelled" };
         if (await this.#becomeWindowed(decoder, thrown)) return { state: "windowed" };
@@ -221,25 +237,25 @@ export class TableStream {
   }
 
   /**
-   * Releases the slot and waits for another one. Resolves with the response that has the next rows, or
+   * Requests the next rows, in another slot if this one had to be yielded. Resolves with the response, or
    * with the error; with undefined if the stream is stopped meanwhile.
    */
-  async #yieldAndReconnect(
-    decoder: BodyDecoder,
-  ): Promise<Continuation | ColonnadeError | undefined> {
-    this.#slot.release();
-    this.#interruption = undefined;
-    this.#isWaiting = true;
-    this.#report(decoder);
-    try {
-      const { numRows } = decoder;
-      this.#slot = await this.#pool.request("stream", numRows > 0, this.#abort.signal);
-    } catch {
-      return undefined;
-    } finally {
-      this.#isWaiting = false;
+  async #readOn(decoder: BodyDecoder): Promise<Continuation | ColonnadeError | undefined> {
+    if (this.#slot.yielding.aborted || this.#leaving.signal.aborted) {
+      this.#slot.release();
+      this.#interruption = undefined;
+      this.#isWaiting = true;
+      this.#report(decoder);
+      try {
+        const hasRows = decoder.numRows > 0;
+        this.#slot = await this.#pool.request("stream", hasRows, this.#abort.signal);
+      } catch {
+        return undefined;
+      } finally {
+        this.#isWaiting = false;
+      }
+      this.#report(decoder);
     }
-    this.#report(decoder);
     return this.#reconnector?.reconnect(decoder.numRows);
   }
 
@@ -248,10 +264,15 @@ export class TableStream {
     return this.#reconnector?.isRepeatable === true;
   }
 
-  /** Reads one body; undefined if the slot was yielded before the end. */
-  async #read(decoder: BodyDecoder, body: Body): Promise<StreamEnd | undefined> {
+  /** Reads one body; undefined if the result may have more rows. */
+  async #read(
+    decoder: BodyDecoder,
+    { body, firstRow, maxRows }: Part,
+  ): Promise<StreamEnd | undefined> {
+    if (firstRow !== undefined) decoder.resume(firstRow);
     const { signal } = this.#abort;
     const slot = this.#slot;
+    const endRow = decoder.numRows + (maxRows ?? Number.POSITIVE_INFINITY);
     this.#leaving = new AbortController();
     const canYield = this.#canYield;
     const leaving = AbortSignal.any([this.#leaving.signal, slot.yielding]);
@@ -262,6 +283,7 @@ export class TableStream {
       this.#lastPieceMs = performance.now();
       try {
         await this.#push(decoder, piece);
+        this.#setPartSize(decoder);
       } finally {
         // If the first piece has good rows before bad bytes, the table opens with those rows.
         const report = () => this.#reportSchema(decoder);
@@ -286,12 +308,19 @@ export class TableStream {
       stops,
       this.#stallMs,
     );
-    if (isComplete) return { state: "complete" };
+    if (isComplete) return decoder.numRows < endRow ? { state: "complete" } : undefined;
     if (signal.aborted) return { state: "cancelled" };
-    if (canYield && leaving.aborted) return undefined;
+    if (stops.aborted) return undefined;
     const warning = decoder.end(body.end);
     await this.#reportSchema(decoder);
     return warning === undefined ? { state: "complete" } : { state: "complete", warning };
+  }
+
+  /** Decides how many rows to request at once, if rows are requested in parts. */
+  #setPartSize(decoder: BodyDecoder): void {
+    if (this.#reconnector?.maxRows === undefined || decoder.numRows === 0) return;
+    const rowBytes = decoder.memoryBytes / decoder.numRows;
+    this.#reconnector.maxRows = Math.ceil(this.#policy.partBytes / rowBytes);
   }
 
   /** Pushes a piece. If the budget is full and the table cannot be windowed, waits for a larger one. */
