@@ -14,6 +14,8 @@ interface Piece {
 export type Fault =
   /** The connection ends there: inside a chunk, or before the promised length. */
   | { kind: "fin" | "short" | "reset" | "stall" | "clean end" | "flip" | "garbage"; at: number }
+  /** All bytes arrive, but the body does not end. */
+  | { kind: "open end" }
   /** Like `stall`, and the server loses its results, as after a restart. */
   | { kind: "restart"; at: number }
   | { kind: "refuse"; status: number; code: string; retryAfterS?: number }
@@ -157,6 +159,11 @@ export class ReplayServer {
     };
     if (fault === undefined || fault.kind === "shift") {
       response.writeHead(200, headers).end(body);
+      return;
+    }
+    if (fault.kind === "open end") {
+      response.writeHead(200, headers).write(body);
+      this.#stalled.add(response);
       return;
     }
     const at = Math.min(fault.at, body.length - 1);

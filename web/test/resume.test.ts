@@ -151,7 +151,8 @@ test.each([
   const whole = await wholeTexts();
   server.order = order;
   pileUp();
-  const reading = new Reading(get(`${ROWS_PATH}?limit=300`));
+  server.faults = [{ kind: "open end" }, { kind: "open end" }];
+  const reading = new Reading(get(`${ROWS_PATH}?limit=300`), { ...PATIENCE, stallMs: 10_000 });
   expect(await reading.end()).toMatchObject({ state: "complete", rows: 300 });
   expect(reading.texts(0, 300) === whole).toBe(true);
   expect(server.seen[0]).toMatchObject({ method: "HEAD", params: { limit: "300" } });

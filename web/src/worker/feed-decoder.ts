@@ -16,22 +16,20 @@ const CLOSING_MS = 100;
  * at the end-of-stream marker, with false if the body ends or is aborted before it.
  *
  * @param onPiece decodes a piece
- * @param abort aborts the body
  */
 export async function feedDecoder(
   decoder: BodyDecoder,
   onPiece: (piece: Uint8Array) => void | Promise<void>,
-  abort: AbortController,
-  ...body: Parameters<typeof readBody>
+  ...[body, signal, stallMs]: Parameters<typeof readBody>
 ): Promise<boolean> {
   let busySinceMs = performance.now();
-  const pieces = readBody(...body);
+  const left = new AbortController();
+  const pieces = readBody(body, AbortSignal.any([signal, left.signal]), stallMs);
   for await (const piece of pieces) {
     await onPiece(piece);
-    if (abort.signal.aborted) break;
     // Bytes after the marker are ignored.
     if (decoder.isComplete) {
-      if (!(await settlesWithin(pieces.next(), CLOSING_MS))) abort.abort();
+      if (!(await settlesWithin(pieces.next(), CLOSING_MS))) left.abort();
       return true;
     }
     if (performance.now() - busySinceMs > MAX_BUSY_MS) {

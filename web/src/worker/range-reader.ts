@@ -33,12 +33,10 @@ export class RangeReader {
     range: QueryRange,
     decoder: BodyDecoder,
     isRepeatable: boolean,
-    stop: AbortSignal,
+    signal: AbortSignal,
     onInterruption: (interruption: Interruption | undefined) => void,
   ): Promise<void> {
     const { stallMs } = this.#policy;
-    const abort = new AbortController();
-    const signal = AbortSignal.any([stop, abort.signal]);
     const reconnector = new Reconnector(this.#source, range, signal, this.#policy, onInterruption);
     reconnector.isRepeatable = isRepeatable;
     this.#reconnector = reconnector;
@@ -61,7 +59,7 @@ export class RangeReader {
           decoder.push(piece);
           onInterruption(undefined);
         };
-        if (await feedDecoder(decoder, onPiece, abort, next, signal, stallMs)) return;
+        if (await feedDecoder(decoder, onPiece, next, signal, stallMs)) return;
         if (signal.aborted) throw cancelledError();
         decoder.end(next.end);
         return;

@@ -300,14 +300,7 @@ export class TableStream {
         slot.allowYield();
       }
     };
-    const isComplete = await feedDecoder(
-      decoder,
-      onPiece,
-      this.#abort,
-      opened,
-      stops,
-      this.#stallMs,
-    );
+    const isComplete = await feedDecoder(decoder, onPiece, opened, stops, this.#stallMs);
     if (isComplete) return decoder.numRows < endRow ? { state: "complete" } : undefined;
     if (signal.aborted) return { state: "cancelled" };
     if (stops.aborted) return undefined;
