@@ -76,13 +76,12 @@ export function chromiumOnly(reason: string, ...tags: string[]) {
 }
 
 /** Double-clicks. Firefox's driver sends two clicks only, so there the page gets the event from here. */
-export async function doubleClick(element: Locator, position?: { x: number; y: number }) {
-  const details = position === undefined ? {} : { position };
+export async function doubleClick(element: Locator): Promise<void> {
   if (element.page().context().browser()?.browserType().name() === "chromium") {
-    return element.dblclick(details);
+    return element.dblclick();
   }
-  await element.click(details);
-  await element.click(details);
+  await element.click();
+  await element.click();
   await element.dispatchEvent("dblclick");
 }
 

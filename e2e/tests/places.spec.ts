@@ -12,7 +12,7 @@ const STRICT = "default-src 'self'; script-src 'self' 'wasm-unsafe-eval'; style-
 const FILE = "/wire/wide_zstd.arrow";
 
 // Firefox reports a worker that the policy refused as an error of the page.
-test.use({ allowedErrors: /worker-src/ });
+test.use({ allowedErrors: /worker-src 'none'/ });
 
 let server: Server | undefined;
 const requestedPaths: string[] = [];

@@ -78,6 +78,20 @@ test("cancelling reaches the page's own fetch", async () => {
   await expect.poll(() => aborted).toBe(1);
 });
 
+test("a response that is cancelled aborts its request, and one that is read does not", async () => {
+  const { port1, port2 } = new MessageChannel();
+  const signals: AbortSignal[] = [];
+  serveFetch(async (_, { signal }) => {
+    if (signal) signals.push(signal);
+    return new Response("rows");
+  }, port1);
+  const fetchHere = fetchThrough(port2);
+  expect(await (await fetchHere(ADDRESS, {})).text()).toBe("rows");
+  await (await fetchHere(ADDRESS, {})).body?.cancel();
+  await expect.poll(() => signals.map(({ aborted }) => aborted)).toEqual([false, true]);
+  port1.close();
+});
+
 test("a request whose response was read leaves no port open", async () => {
   const { port1, port2 } = new MessageChannel();
   const isClosed = new Promise((resolve) => {

@@ -36,11 +36,10 @@ export function fetchThrough(port: MessagePort): Fetch {
         port1.postMessage(null);
         reject(signal?.reason);
       };
-      // A cancelled stream also closes its connection. A port with a listener is garbage collected only after
-      // it was closed.
-      const end = () => {
+      // A port with a listener is garbage collected only after it was closed.
+      const end = (isCancelled = false) => {
         signal?.removeEventListener("abort", abort);
-        port1.postMessage(null);
+        if (isCancelled) port1.postMessage(null);
         port1.close();
       };
       signal?.addEventListener("abort", abort);

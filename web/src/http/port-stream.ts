@@ -71,12 +71,12 @@ export function serveStream(stream: ReadableStream<Uint8Array>, port: MessagePor
  * buffer is then sent back to be filled again: new memory costs more than copying into old.
  *
  * @param isKept the consumer keeps the pieces, so each has its own buffer
- * @param onEnd called at the end of the stream and when it is cancelled
+ * @param onEnd called at the end of the stream, and with true when it is cancelled
  */
 export function streamFromPort(
   port: MessagePort,
   isKept = false,
-  onEnd = () => {},
+  onEnd: (isCancelled?: boolean) => void = () => {},
 ): ReadableStream<Uint8Array> {
   let buffer: ArrayBuffer | undefined;
   return new ReadableStream<Uint8Array>(
@@ -101,7 +101,7 @@ export function streamFromPort(
       cancel: () => {
         port.postMessage("cancel" satisfies PortRequest);
         port.close();
-        onEnd();
+        onEnd(true);
       },
     },
     { highWaterMark: 0 },
