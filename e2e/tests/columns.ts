@@ -4,7 +4,15 @@ import { testOn } from "./other-origin.js";
 import type { PageServer } from "./package.js";
 import type { Server } from "./server.js";
 
-export { cell, doubleClick, expect, SMALL_COMPLETE, SMALL_ROWS, textOf } from "./fixtures.js";
+export {
+  cell,
+  doubleClick,
+  expect,
+  pressAt,
+  SMALL_COMPLETE,
+  SMALL_ROWS,
+  textOf,
+} from "./fixtures.js";
 
 const PAGE = `<!doctype html><title>Columns</title>
 <style>body { margin: 0 } colonnade-viewer { height: 100vh }</style>
