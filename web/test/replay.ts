@@ -48,6 +48,8 @@ export class ReplayServer {
   faults: Fault[] = [];
   /** Requests for rows, and `DELETE` requests. */
   readonly seen: Seen[] = [];
+  /** How many results were begun without their rows. */
+  numBegun = 0;
   order = "partition";
   /** A file that a browser requests, if there is one. */
   file: (path: string) => { type: string; bytes: Buffer } | undefined = () => undefined;
@@ -140,12 +142,17 @@ export class ReplayServer {
       this.record ??= { state: "running", rows: 300 };
       const given = method === "POST" ? JSON.parse(body) : Object.fromEntries(url.searchParams);
       const limit = Math.ceil(Number(given.limit ?? 300) / 10) * 10;
-      this.#sendRows(response, method === "HEAD", Number(given.offset ?? 0), limit);
+      if (request.headers.prefer === "return=minimal") {
+        this.numBegun++;
+        response.writeHead(204, { "x-result-order": this.order }).end();
+      } else {
+        this.#sendRows(response, Number(given.offset ?? 0), limit);
+      }
     }
   }
 
-  #sendRows(response: ServerResponse, isHead: boolean, offset: number, limit: number): void {
-    const fault = isHead ? undefined : this.faults.shift();
+  #sendRows(response: ServerResponse, offset: number, limit: number): void {
+    const fault = this.faults.shift();
     if (fault?.kind === "refuse") {
       refuse(response, fault.status, fault.code, fault.retryAfterS);
       return;

@@ -145,17 +145,19 @@ test.each([
 }, 120_000);
 
 test.each([
-  "partition",
-  "unordered",
-])("bodies that pile up are left, and rows are read in parts (%s)", async (order) => {
+  ["table", "partition"],
+  ["table", "unordered"],
+  ["statement", "unordered"],
+])("bodies that pile up are left, and rows are read in parts (%s, %s)", async (what, order) => {
   const whole = await wholeTexts();
   server.order = order;
   pileUp();
   server.faults = [{ kind: "open end" }, { kind: "open end" }];
-  const reading = new Reading(get(`${ROWS_PATH}?limit=300`), { ...PATIENCE, stallMs: 10_000 });
+  const source = what === "table" ? get(`${ROWS_PATH}?limit=300`) : post('{"sql":"a","limit":300}');
+  const reading = new Reading(source, { ...PATIENCE, stallMs: 10_000 });
   expect(await reading.end()).toMatchObject({ state: "complete", rows: 300 });
   expect(reading.texts(0, 300) === whole).toBe(true);
-  expect(server.seen[0]).toMatchObject({ method: "HEAD", params: { limit: "300" } });
+  expect(server.numBegun).toBe(1);
   const parts = server.seen.slice(1).map(({ params }) => params);
   expect(parts.length).toBeGreaterThan(5);
   for (const [index, { offset, limit }] of parts.entries()) {

@@ -215,7 +215,7 @@ fn preflight() -> Response {
         (ACCESS_CONTROL_ALLOW_METHODS, "GET, POST, PUT, DELETE"),
         (
             ACCESS_CONTROL_ALLOW_HEADERS,
-            "accept, authorization, content-type",
+            "accept, authorization, content-type, prefer",
         ),
         (ACCESS_CONTROL_MAX_AGE, "600"),
     ];

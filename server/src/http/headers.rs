@@ -25,6 +25,15 @@ pub(super) const X_RESULT_ORDER: HeaderName = HeaderName::from_static("x-result-
 /// The number of files that the rows lack, because they could not be read.
 const X_LEFT_OUT: HeaderName = HeaderName::from_static("x-left-out");
 
+/// What the client would like, <https://www.rfc-editor.org/rfc/rfc7240>.
+const PREFER: HeaderName = HeaderName::from_static("prefer");
+
+/// Which preference the answer follows.
+pub(super) const PREFERENCE_APPLIED: HeaderName = HeaderName::from_static("preference-applied");
+
+/// The preference for an answer without the rows.
+pub(super) const RETURN_MINIMAL: &str = "return=minimal";
+
 /// The value of a header, if it is ASCII text.
 pub(super) fn text(headers: &HeaderMap, name: HeaderName) -> Option<&str> {
     headers.get(name).and_then(|value| value.to_str().ok())
@@ -34,6 +43,16 @@ pub(super) fn text(headers: &HeaderMap, name: HeaderName) -> Option<&str> {
 pub(super) fn texts(headers: &HeaderMap, name: HeaderName) -> impl Iterator<Item = &str> {
     let values = headers.get_all(name).into_iter();
     values.filter_map(|value| value.to_str().ok())
+}
+
+/// Whether the client prefers an answer without the rows: `Prefer: return=minimal`.
+pub(super) fn prefers_minimal(headers: &HeaderMap) -> bool {
+    texts(headers, PREFER)
+        .flat_map(|value| value.split([',', ';']))
+        .any(|preference| {
+            let preference = preference.replace([' ', '\t', '"'], "");
+            preference.eq_ignore_ascii_case(RETURN_MINIMAL)
+        })
 }
 
 /// Whether the body is declared as JSON, whatever the parameters of the media type are.

@@ -1,15 +1,18 @@
 //! Rows of a result as an Arrow response.
 
 use axum::body::Body;
-use axum::http::HeaderMap;
 use axum::http::header::CONTENT_TYPE;
+use axum::http::{HeaderMap, StatusCode};
 use axum::response::{IntoResponse, Response};
 
 use crate::backend::request::Request;
 use crate::error::QueryError;
 use crate::http::AppState;
 use crate::http::arrow_body::ArrowBody;
-use crate::http::headers::{ARROW_STREAM, X_RESULT_ORDER, accepted_codec, streaming_headers};
+use crate::http::headers::{
+    ARROW_STREAM, PREFERENCE_APPLIED, RETURN_MINIMAL, X_RESULT_ORDER, accepted_codec,
+    prefers_minimal, streaming_headers,
+};
 use crate::results::Reader;
 use crate::slots::Slot;
 
@@ -25,10 +28,11 @@ pub(super) async fn respond(
 ) -> Result<Response, QueryError> {
     let slot = app.streams.take().await?;
     let reader = app.results.open(request, accepted_codec(headers)).await?;
-    stream_rows(app, reader, has_checksums, slot).await
+    stream_rows(app, reader, has_checksums, headers, slot).await
 }
 
-/// The rows of a reader as a response.
+/// The rows of a reader as a response. If the client prefers a minimal answer, the result is begun without
+/// sending them.
 ///
 /// # Errors
 /// The query failed before its first row.
@@ -36,6 +40,7 @@ pub(super) async fn stream_rows(
     app: &AppState,
     reader: Reader,
     has_checksums: bool,
+    headers: &HeaderMap,
     slot: Slot,
 ) -> Result<Response, QueryError> {
     let order = reader.record().order().map_or("none", |order| order.name());
@@ -43,11 +48,15 @@ pub(super) async fn stream_rows(
         Some(codec) => format!("{ARROW_STREAM}; codecs={}", codec.name()),
         None => ARROW_STREAM.to_owned(),
     };
-    let headers = (
+    let result = (
         streaming_headers(reader.record()),
-        [(CONTENT_TYPE, content_type)],
         [(X_RESULT_ORDER, order)],
     );
     let body = ArrowBody::open(reader, has_checksums, app.pace(slot)).await?;
-    Ok((headers, Body::from_stream(body.into_stream())).into_response())
+    if prefers_minimal(headers) {
+        let applied = [(PREFERENCE_APPLIED, RETURN_MINIMAL)];
+        return Ok((StatusCode::NO_CONTENT, result, applied).into_response());
+    }
+    let rows = Body::from_stream(body.into_stream());
+    Ok((result, [(CONTENT_TYPE, content_type)], rows).into_response())
 }

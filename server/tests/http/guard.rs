@@ -84,7 +84,7 @@ async fn another_origin_is_refused_unless_listed() {
     assert_eq!(response.status, 204);
     assert_eq!(
         response.headers["access-control-allow-headers"],
-        "accept, authorization, content-type"
+        "accept, authorization, content-type, prefer"
     );
     assert!(
         response.headers["access-control-allow-methods"]

@@ -72,18 +72,37 @@ async fn a_limit_is_an_end_like_any_other() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn head_begins_a_result() {
-    let (server, _) = Server::of_scripts(numbered(4, 100)).await;
-    let path = format!("/v1/tables/t/rows?id={}&linger_s=60", id(1));
-    let begun = server.ask("HEAD", &path, &[], b"").await;
-    assert_eq!(begun.status, 200);
-    drop(begun);
-    let parts = [(0, 10), (10, 300), (310, 90)];
-    for (offset, limit) in parts {
-        let part = format!("/v1/query/{}/rows?offset={offset}&limit={limit}", id(1));
-        let numbers: Vec<_> = (offset..offset + limit).collect();
-        assert_eq!(server.get(&part).await.numbers(), numbers);
+async fn a_minimal_answer_begins_a_result() {
+    let (server, counts) = Server::of_scripts(numbered(4, 100)).await;
+    let minimal = ("prefer", "respond-async, Return = \"minimal\"; foo");
+    let json = ("content-type", "application/json");
+    let table = format!("/v1/tables/t/rows?id={}&linger_s=60", id(1));
+    let statement = json!({ "sql": "select n from t", "id": id(2), "linger_s": 60 }).to_string();
+    for (k, num_begun, method, path, body) in [
+        (1, 4, "GET", &*table, ""),
+        (2, 8, "POST", "/v1/query", &*statement),
+    ] {
+        let begun = server
+            .ask(method, path, &[minimal, json], body.as_bytes())
+            .await;
+        assert_eq!(begun.status, 204);
+        let told = ["preference-applied", "x-query-id", "x-result-order"];
+        let told = told.map(|name| begun.headers[name].to_str().unwrap().to_owned());
+        assert_eq!(told, ["return=minimal", &id(k), "partition"]);
+        assert!(read(begun).await.body.is_empty());
+        for (offset, limit) in [(0, 10), (10, 300), (310, 90)] {
+            let part = format!("/v1/query/{}/rows?offset={offset}&limit={limit}", id(k));
+            let numbers: Vec<_> = (offset..offset + limit).collect();
+            assert_eq!(server.get(&part).await.numbers(), numbers);
+        }
+        assert_eq!(counts.begun.load(Ordering::SeqCst), num_begun);
     }
+    // What cannot begin is refused, as without the preference.
+    let wrong = json!({ "sql": "select no from t" }).to_string();
+    let refused = server
+        .ask("POST", "/v1/query", &[minimal, json], wrong.as_bytes())
+        .await;
+    assert_eq!(refused.status, 400);
 }
 
 #[tokio::test(flavor = "multi_thread")]

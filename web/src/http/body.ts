@@ -20,6 +20,8 @@ export interface Body {
   leftOutFiles?: number;
   /** Set if the bytes are an Arrow file that is read by its footer. */
   footer?: FileFooter;
+  /** Whether the server only began the result, as {@link minimal} asks. */
+  isMinimal?: boolean;
 }
 
 /**
@@ -56,6 +58,11 @@ export function holdsBack(source: WireSource): boolean {
   }
 }
 
+/** The request that begins a result of a Colonnade server without its rows. */
+export function minimal(source: UrlSource): UrlSource {
+  return { ...source, headers: [...source.headers, ["prefer", "return=minimal"]] };
+}
+
 async function openBlob(blob: Blob): Promise<Body> {
   const body: Body = { stream: blob.stream(), end: "boundary", isRepeatable: false };
   const footer = await findFooter(blob);
@@ -82,9 +89,11 @@ async function fetchBody(source: UrlSource, signal: AbortSignal, waitMs?: number
   } finally {
     clearTimeout(timer);
   }
-  // Answers to HEAD have no body.
-  const answer = await bodyOfResponse(method === "HEAD" ? new Response("", response) : response);
-  return { ...answer, close: () => late.abort() };
+  const isMinimal = response.status === 204;
+  const answer = await bodyOfResponse(
+    isMinimal ? new Response("", { headers: response.headers }) : response,
+  );
+  return { ...answer, isMinimal, close: () => late.abort() };
 }
 
 /** The `fetch` of a source. */

@@ -1,4 +1,4 @@
-import { type Body, fetchOf, openBody } from "../http/body.js";
+import { type Body, fetchOf, holdsBack, minimal, openBody } from "../http/body.js";
 import { fetchQueryRecord } from "../http/query-record.js";
 import { restartRequest, resumeRequest } from "../http/query-request.js";
 import { ColonnadeError, cancelledError } from "../model/errors.js";
@@ -209,9 +209,13 @@ export class Reconnector {
         "The server no longer has this result, and another run could give other rows.",
       );
     }
-    const request = restartRequest(this.#source, whole ?? query, whole ? 0 : numRows);
-    const body = await openBody(request, this.#signal, stallMs);
-    if (whole === undefined) return body;
+    if (whole === undefined) {
+      const request = restartRequest(this.#source, query, numRows);
+      return openBody(request, this.#signal, stallMs);
+    }
+    const request = restartRequest(this.#source, whole, 0);
+    const canWait = holdsBack(request);
+    const body = await openBody(canWait ? request : minimal(request), this.#signal, stallMs);
     // The server has the result again, so the next try gets these rows by its id.
     body.close?.();
     throw new ColonnadeError("network_error", "The result was just restarted.");

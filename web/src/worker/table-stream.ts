@@ -1,4 +1,4 @@
-import { type Body, fetchOf, holdsBack, openBody } from "../http/body.js";
+import { type Body, fetchOf, holdsBack, minimal, openBody } from "../http/body.js";
 import { type ClientSlot, PoolClient } from "../http/pool-client.js";
 import { fetchQueryJson } from "../http/query-record.js";
 import { ColonnadeError, cancelledError, type PlainError, withPosition } from "../model/errors.js";
@@ -150,16 +150,19 @@ export class TableStream {
     });
   }
 
-  /** Opens the body. If its bytes would pile up in the browser, only begins the result of a table. */
+  /** Opens the body. If its bytes would pile up in the browser, only begins the result. */
   async #openBody(): Promise<Body> {
     const { signal } = this.#abort;
     const source = this.#source;
-    const isByRow = this.#reconnector !== undefined && source.kind === "url";
-    if (isByRow && source.method === "GET" && !holdsBack(source)) {
-      const begun = await openBody({ ...source, method: "HEAD" }, signal).catch(() => undefined);
-      if (begun !== undefined) {
-        this.#reconnector.maxRows = this.#policy.firstPartRows;
-        return begun;
+    const reconnector = this.#reconnector;
+    if (reconnector !== undefined && source.kind === "url" && !holdsBack(source)) {
+      try {
+        const body = await openBody(minimal(source), signal);
+        if (body.isMinimal) reconnector.maxRows = this.#policy.firstPartRows;
+        return body;
+      } catch (thrown) {
+        // A proxy may not allow the header.
+        if (ColonnadeError.from(thrown, "").code !== "network_error") throw thrown;
       }
     }
     return openBody(source, signal);

@@ -210,7 +210,7 @@ pub(super) async fn rows(
     let has_checksums = checksum(checksum_name.as_deref())?;
     let slot = app.streams.take().await?;
     let reader = app.results.reopen(id, options).await?;
-    stream_rows(&app, reader, has_checksums, slot).await
+    stream_rows(&app, reader, has_checksums, &headers, slot).await
 }
 
 /// Cancels a query at once and deletes its result.
