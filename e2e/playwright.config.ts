@@ -3,6 +3,7 @@ import { defineConfig } from "@playwright/test";
 const {
   COLONNADE_CHROMIUM: chromium,
   COLONNADE_FIREFOX: firefox,
+  COLONNADE_WEBKIT: webkit,
   COLONNADE_FULL: isFull,
 } = process.env;
 
@@ -32,7 +33,6 @@ const FIREFOX_PREFERENCES = {
 };
 
 export default defineConfig({
-  testDir: "tests",
   globalSetup: "./global-setup.ts",
   outputDir: "results",
   snapshotPathTemplate: "../docs/pictures/{arg}{ext}",
@@ -55,6 +55,7 @@ export default defineConfig({
   projects: [
     {
       name: "chromium",
+      testDir: "tests",
       use: {
         permissions: ["clipboard-read", "clipboard-write"],
         launchOptions: {
@@ -66,6 +67,7 @@ export default defineConfig({
     },
     {
       name: "firefox",
+      testDir: "tests",
       grepInvert: isFull ? /@chromium/ : /@chromium|@full/,
       ...(isFull ? {} : { grep: /@firefox/ }),
       use: {
@@ -78,5 +80,7 @@ export default defineConfig({
         },
       },
     },
+    // Its driver runs one browser at a time.
+    ...(isFull && webkit ? [{ name: "webkit", testDir: "webkit", workers: 1 }] : []),
   ],
 });

@@ -6,7 +6,7 @@ import { build } from "./build.mjs";
 import { buildTestedServer } from "./cargo.mjs";
 import { buildPython } from "./python.mjs";
 import { run, script } from "./run.mjs";
-import { setUpBrowsers, setUpEngines, setUpPython } from "./setup.mjs";
+import { setUpBrowsers, setUpEngines, setUpPython, setUpWebKit } from "./setup.mjs";
 import { provideFlights } from "./start.mjs";
 
 /** Runs the tests in a real browser; `args` are Playwright's. */
@@ -19,6 +19,7 @@ export async function testInBrowser(args = []) {
   await run("npm", ["test", "-w", "@colonnade/e2e", "--", ...args], {
     env: {
       ...(await setUpBrowsers()),
+      ...(process.env.COLONNADE_FULL ? await setUpWebKit() : {}),
       ...(await setUpEngines()),
       ...(python
         ? { COLONNADE_PYTHON: python.python, COLONNADE_PYTHON_PACKAGES: python.packages }

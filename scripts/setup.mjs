@@ -82,13 +82,9 @@ const BROWSERS = {
  */
 export async function setUpBrowsers(names = Object.keys(BROWSERS)) {
   const missing = names.filter((name) => pathOf(BROWSERS[name]) === undefined);
-  if (missing.length > 0 && has("apt-get") && process.getuid?.() === 0) {
+  if (missing.length > 0 && canInstall()) {
     say(`installing ${missing.join(" and ")} for the tests`);
-    const packages = missing.map((name) => BROWSERS[name].aptPackage);
-    await run("apt-get", ["update", "-q"]);
-    await run("apt-get", ["install", "-y", "-q", "--no-install-recommends", ...packages], {
-      env: { DEBIAN_FRONTEND: "noninteractive" },
-    });
+    await install(missing.map((name) => BROWSERS[name].aptPackage));
   }
   const playwright = await import("@playwright/test");
   const paths = {};
@@ -104,6 +100,39 @@ export async function setUpBrowsers(names = Object.keys(BROWSERS)) {
     }
   }
   return paths;
+}
+
+/** WebKitGTK's driver, a screen, a window manager and a reader of the clipboard, by their programs. */
+const WEBKIT_PACKAGES = {
+  WebKitWebDriver: "webkit2gtk-driver",
+  Xvfb: "xvfb",
+  openbox: "openbox",
+  xclip: "xclip",
+};
+
+/** The environment variable that turns on the tests in WebKitGTK; none if it cannot be set up. */
+export async function setUpWebKit() {
+  const isMissing = ([program]) => read("which", [program]) === undefined;
+  const packages = Object.entries(WEBKIT_PACKAGES)
+    .filter(isMissing)
+    .map(([, name]) => name);
+  if (packages.length > 0 && canInstall()) {
+    say("installing WebKitGTK for the tests");
+    await install(packages);
+  } else if (packages.length > 0) {
+    leaveOut("the tests in WebKitGTK are skipped", `Debian's ${packages.join(", ")} is missing`);
+    return {};
+  }
+  return { COLONNADE_WEBKIT: "1" };
+}
+
+const canInstall = () => has("apt-get") && process.getuid?.() === 0;
+
+async function install(packages) {
+  await run("apt-get", ["update", "-q"]);
+  await run("apt-get", ["install", "-y", "-q", "--no-install-recommends", ...packages], {
+    env: { DEBIAN_FRONTEND: "noninteractive" },
+  });
 }
 
 /** The path of a browser's program; undefined if there is none. */

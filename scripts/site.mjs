@@ -1,7 +1,7 @@
 import { existsSync, readFileSync, statSync } from "node:fs";
 import { createServer, request } from "node:http";
 import { extname, join } from "node:path";
-import { pipeline } from "node:stream";
+import { PassThrough, pipeline } from "node:stream";
 
 /** @type {Record<string, string>} */
 const TYPES = {
@@ -91,9 +91,8 @@ export class Site {
     });
     outgoing.on("response", (upstreamResponse) => {
       response.writeHead(upstreamResponse.statusCode ?? 502, upstreamResponse.headers);
-      const through = this.through(incoming.url ?? "");
-      if (through === undefined) upstreamResponse.pipe(response);
-      else pipeline(upstreamResponse, through, response, () => undefined);
+      const through = this.through(incoming.url ?? "") ?? new PassThrough();
+      pipeline(upstreamResponse, through, response, () => undefined);
     });
     outgoing.on("error", () => response.destroy());
     response.on("close", () => outgoing.destroy());

@@ -1,6 +1,5 @@
 import { readFileSync } from "node:fs";
 import type { Locator, Page } from "@playwright/test";
-import { RecordBatchReader } from "apache-arrow";
 import { expectAccessible } from "./accessible.js";
 import {
   test as base,
@@ -29,21 +28,6 @@ const test = base.extend<{ failOnViolations: undefined }>({
     { auto: true },
   ],
 });
-
-/** The rows of a statement, requested by the test itself. */
-async function answer(server: Server, sql: string): Promise<unknown[][]> {
-  const response = await fetch(`${server.origin}/v1/query`, {
-    method: "POST",
-    headers: { "content-type": "application/json" },
-    body: JSON.stringify({ sql }),
-  });
-  if (!response.ok) throw new Error(await response.text());
-  const rows: unknown[][] = [];
-  for await (const batch of await RecordBatchReader.from(response)) {
-    for (const row of batch) rows.push(row.toArray());
-  }
-  return rows;
-}
 
 const chart = (page: Page, name: string | RegExp) => page.getByRole("application", { name });
 const card = (page: Page, name: string | RegExp) => page.getByRole("region", { name });
@@ -91,21 +75,18 @@ test("charts are suggested, and their values equal SQL results", async ({ page, 
   await openCharts(page, small, "flights");
   await expect(chart(page, "Mean of delay by date")).toBeVisible();
   const line = await valuesOf(card(page, "Mean of delay by date"));
-  const weeks = await answer(
-    small,
+  const weeks = await small.answer(
     "select count(*) from (select date_bin(interval '7 days', date, timestamp '2001-01-01') w, " +
       "avg(delay) from flights group by 1)",
   );
   expect(line.length).toBe(Number(weeks[0]?.[0]));
-  const [first] = await answer(
-    small,
+  const [first] = await small.answer(
     "select avg(delay), count(*) from flights where date >= '2001-01-01' and date < '2001-01-08'",
   );
   expect(line[0]).toEqual(["week of 2001-01-01", String(first?.[0]), String(first?.[1])]);
   await expect(chart(page, "Rows by origin")).toBeVisible();
   const bars = await valuesOf(card(page, "Rows by origin"));
-  const top = await answer(
-    small,
+  const top = await small.answer(
     "select origin, count(*) from flights group by 1 order by 2 desc, 1 limit 12",
   );
   expect(bars.slice(0, 12)).toEqual(top.map(([origin, n]) => [String(origin), String(n)]));
@@ -126,8 +107,7 @@ test("charts of decimals, dates and texts equal SQL results, for every kind", as
   await page.goto(addressOf(small, "lineitem", charts));
   await expect(chart(page, "Sum of l_extendedprice by l_shipdate, by l_returnflag")).toBeVisible();
   const line = await valuesOf(card(page, /^Sum of l_extendedprice/));
-  const months = await answer(
-    small,
+  const months = await small.answer(
     "select cast(date_trunc('month', l_shipdate) as varchar), l_returnflag, " +
       "cast(sum(l_extendedprice) as varchar), count(*) from lineitem group by 1, 2",
   );
@@ -137,8 +117,7 @@ test("charts of decimals, dates and texts equal SQL results, for every kind", as
 
   await expect(chart(page, "Rows by l_discount")).toBeVisible();
   const bins = await valuesOf(card(page, "Rows by l_discount"));
-  const discounts = await answer(
-    small,
+  const discounts = await small.answer(
     "select l_discount, count(*) from lineitem group by 1 order by 1",
   );
   // Bins are narrower than a cent, so each value has its own bin, however doubles round.
@@ -153,8 +132,7 @@ test("charts of decimals, dates and texts equal SQL results, for every kind", as
 
   await expect(chart(page, "l_extendedprice by l_shipmode")).toBeVisible();
   const boxes = await valuesOf(card(page, "l_extendedprice by l_shipmode"));
-  const quartiles = await answer(
-    small,
+  const quartiles = await small.answer(
     "select l_shipmode, cast(min(l_extendedprice) as varchar), " +
       "cast(median(l_extendedprice) as double), cast(max(l_extendedprice) as varchar), count(*) " +
       "from lineitem group by 1 order by 5 desc",
@@ -185,13 +163,12 @@ test("a brush filters the table and the other charts, and can be cleared in both
   await expect(async () => {
     const [from, to] = brushed() ?? [];
     where = `date >= '${from}' and date < '${to}'`;
-    const [[count]] = (await answer(small, `select count(*) from flights where ${where}`)) as [
+    const [[count]] = (await small.answer(`select count(*) from flights where ${where}`)) as [
       [bigint],
     ];
     expect(Number(count)).toBeGreaterThan(1000);
     await expect(status(page)).toContainText(rowsText(count), { timeout: 5000 });
-    const top = await answer(
-      small,
+    const top = await small.answer(
       `select count(*) from flights where ${where} and origin = 'ORD'`,
     );
     const [first] = await valuesOf(card(page, "Rows by origin"));
@@ -202,16 +179,13 @@ test("a brush filters the table and the other charts, and can be cleared in both
 
   // A category of the second chart narrows further.
   await bars.click({ position: { x: 60, y: 16 } });
-  const both = await answer(
-    small,
-    `select count(*) from flights where ${where} and origin = 'ORD'`,
-  );
+  const both = await small.answer(`select count(*) from flights where ${where} and origin = 'ORD'`);
   await expect(status(page)).toContainText(rowsText(both[0]?.[0]));
 
   // A brush that is removed from the table's filter is also removed from its chart.
   await line.focus();
   await line.press("Escape");
-  const ord = await answer(small, "select count(*) from flights where origin = 'ORD'");
+  const ord = await small.answer("select count(*) from flights where origin = 'ORD'");
   await expect(status(page)).toContainText(rowsText(ord[0]?.[0]));
   await page.locator("colonnade-viewer").evaluate((viewer) => {
     (viewer as unknown as { filter: null }).filter = null;
@@ -234,8 +208,7 @@ test("the table's own filter applies to charts, and stays when a brush is cleare
       ],
     };
   });
-  const top = await answer(
-    small,
+  const top = await small.answer(
     "select origin, count(*) from flights where delay >= 60 and origin <> 'ORD' " +
       "group by 1 order by 2 desc, 1 limit 1",
   );
@@ -248,8 +221,7 @@ test("the table's own filter applies to charts, and stays when a brush is cleare
   await bars.press("Enter");
   await expect(status(page)).toContainText(rowsText(top[0]?.[1]));
   await bars.press("Escape");
-  const all = await answer(
-    small,
+  const all = await small.answer(
     "select count(*) from flights where delay >= 60 and origin <> 'ORD'",
   );
   await expect(status(page)).toContainText(rowsText(all[0]?.[0]));
@@ -263,8 +235,7 @@ test("the keyboard moves between values, and selects, applies and clears a range
   const line = chart(page, "Rows by date");
   await expect(line).toBeVisible();
   await expect(status(page)).toContainText(SMALL_COMPLETE);
-  const weeks = await answer(
-    small,
+  const weeks = await small.answer(
     "select count(*) from flights where date < '2001-01-22' group by date_trunc('week', date) " +
       "order by date_trunc('week', date)",
   );
@@ -324,8 +295,7 @@ test("charts and brushes are restored from the address", async ({ page, small })
     ["bar", "origin", 0, "count", 0, { values: ["ORD", "LAX"] }],
   ];
   await page.goto(addressOf(small, "flights", charts));
-  const [[count]] = (await answer(
-    small,
+  const [[count]] = (await small.answer(
     "select count(*) from flights where origin in ('ORD', 'LAX')",
   )) as [[bigint]];
   await expect(status(page)).toContainText(rowsText(count));
@@ -347,8 +317,7 @@ test("charts of a statement with odd names, and of a statement without rows", as
   await page.goto(`${small.origin}/?${new URLSearchParams({ sql, chart: state })}`);
   const title = `Max of odd "name" by it's`;
   await expect(chart(page, title)).toBeVisible();
-  const [first] = await answer(
-    small,
+  const [first] = await small.answer(
     "select origin, max(delay), count(*) from flights where delay > 1000 group by 1 order by 3 desc, 1",
   );
   expect((await valuesOf(card(page, title)))[0]).toEqual(first?.map(String));

@@ -4,6 +4,7 @@ import { readFileSync } from "node:fs";
 import { type AddressInfo, createServer } from "node:net";
 import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
+import { RecordBatchReader } from "apache-arrow";
 
 const root = fileURLToPath(new URL("../..", import.meta.url));
 
@@ -90,6 +91,21 @@ export class Server {
   async metric(name: string): Promise<number> {
     const text = await (await fetch(`${this.origin}/metrics`)).text();
     return Number(new RegExp(`^${name} (\\d+)$`, "m").exec(text)?.[1]);
+  }
+
+  /** The rows of a statement. */
+  async answer(sql: string): Promise<unknown[][]> {
+    const response = await fetch(`${this.origin}/v1/query`, {
+      method: "POST",
+      headers: { "content-type": "application/json" },
+      body: JSON.stringify({ sql }),
+    });
+    if (!response.ok) throw new Error(await response.text());
+    const rows: unknown[][] = [];
+    for await (const batch of await RecordBatchReader.from(response)) {
+      for (const row of batch) rows.push(row.toArray());
+    }
+    return rows;
   }
 
   /** Kills the server at once, as a crash would. */

@@ -4,7 +4,6 @@ import { copyFile, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { Page } from "@playwright/test";
-import { RecordBatchReader } from "apache-arrow";
 import { header, openMenu, status } from "./columns.js";
 import { test as base, cell, chooseTable, expect, SMALL_COMPLETE, textOf } from "./fixtures.js";
 import { Server, smallFile } from "./server.js";
@@ -34,19 +33,6 @@ const test = base.extend<{ folder: string; server: Server }>({
 
 const rowsText = (count: number) => `${count.toLocaleString("en")} rows`;
 
-/** The first row of a statement, requested by the test itself. */
-async function answer(server: Server, sql: string): Promise<unknown[]> {
-  const response = await fetch(`${server.origin}/v1/query`, {
-    method: "POST",
-    headers: { "content-type": "application/json" },
-    body: JSON.stringify({ sql }),
-  });
-  for await (const batch of await RecordBatchReader.from(response)) {
-    for (const row of batch) return row.toArray();
-  }
-  throw new Error(`no rows: ${sql}`);
-}
-
 /** Types into the editor and accepts the first completion. */
 async function typeAndTake(page: Page, text: string, name: string): Promise<void> {
   const options = page.getByRole("listbox").getByRole("option");
@@ -71,8 +57,7 @@ test("from a folder of files to a shared chart", async ({ page, folder, server, 
 
   await test.step("read column summaries", async () => {
     await expect(status(page)).toContainText(SMALL_COMPLETE);
-    const [least, greatest, differing] = await answer(
-      server,
+    const [[least, greatest, differing] = []] = await server.answer(
       "select min(origin), max(origin), count(distinct origin) from flights",
     );
     await expect(header(page, "origin")).toHaveAttribute(
@@ -82,9 +67,8 @@ test("from a folder of files to a shared chart", async ({ page, folder, server, 
   });
 
   // Chicago has the most flights of these cities.
-  const rows = Number(
-    (await answer(server, "select count(*) from flights where origin = 'ORD'"))[0],
-  );
+  const [row] = await server.answer("select count(*) from flights where origin = 'ORD'");
+  const rows = Number(row?.[0]);
   await test.step("filter and sort", async () => {
     await openMenu(page, "origin");
     const menu = page.getByRole("dialog", { name: "Column origin" });
