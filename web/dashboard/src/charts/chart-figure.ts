@@ -63,7 +63,8 @@ export class ChartFigure extends LitElement {
   #rest: ReturnType<typeof setTimeout> | undefined;
   readonly #observer = new ResizeObserver(([entry]) => {
     const width = Math.floor(entry?.contentRect.width ?? 0);
-    if (width > 0) this.width = width;
+    // A frame later, because a drawing also changes the height, which is observed too.
+    if (width > 0) requestAnimationFrame(() => (this.width = width));
   });
 
   constructor() {
