@@ -215,7 +215,8 @@ export const gridStyles = css`
   }
   .cell.raw {
     color: var(--_warn);
-    text-decoration: underline dotted;
+    text-decoration: underline;
+    text-decoration-style: dotted;
     text-underline-offset: 3px;
   }
   .cell.failed {

@@ -75,6 +75,7 @@ const layout = css`
     cursor: crosshair;
     touch-action: pan-y;
     user-select: none;
+    -webkit-user-select: none;
     outline-offset: 3px;
   }
   .chart.down {
