@@ -26,7 +26,7 @@ import { TestReport } from "./test-report.mjs";
  */
 const stages = {
   format: [format, "formatting, imports, names, paths, licences", "the same"],
-  lint: [lint, "clippy; builds everything", "the same"],
+  lint: [lint, "clippy, browser versions; builds everything", "the same"],
   types: [types, "tsc", "the same"],
   rust: [rust, "statements drawn for 10 s; TPC-H at scale 0.01", "60 s; 0.05; a real Spark"],
   web: [web, "every ninth hostile stream", "all of them"],
@@ -54,6 +54,8 @@ async function lint() {
   await setUpRustLints();
   // The server embeds the dashboard, so the dashboard is built first.
   await build(["wasm", "web"]);
+  // In a process of its own, because its packages may not be installed yet when this script starts.
+  await run("node", ["scripts/check-browsers.mjs"]);
   // Python's packages are downloaded while cargo compiles.
   await Promise.all([buildTests(), setUpPython().then(setUpEngines)]);
 }

@@ -4,6 +4,7 @@ import { gzipSync } from "node:zlib";
 import { parseSync, Visitor } from "rolldown/utils";
 import { defineConfig, type Plugin } from "vite";
 import { elementManifest } from "./build/manifest.js";
+import { BUILD_TARGET } from "./build/target.js";
 import { editorData } from "./build/vscode.js";
 
 /** Copies the wasm module to where the worker looks for it. */
@@ -171,7 +172,7 @@ export default defineConfig(({ mode }) => {
     // Lit's build for Node also works in browsers; it only checks whether there is a DOM.
     resolve: { conditions: ["node"], alias: { "@lit-labs/ssr-dom-shim": noDom } },
     build: {
-      target: "es2022",
+      target: BUILD_TARGET,
       emptyOutDir: isFirst,
       lib: { entry, formats: ["es"] },
       rolldownOptions: {

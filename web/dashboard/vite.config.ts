@@ -3,6 +3,7 @@ import { extname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { brotliCompressSync, constants, gzipSync } from "node:zlib";
 import { defineConfig, type Plugin } from "vite";
+import { BUILD_TARGET } from "../build/target.js";
 
 const COMPRESSED = new Set([".html", ".js", ".css", ".svg", ".wasm"]);
 
@@ -29,7 +30,7 @@ export default defineConfig({
   plugins: [precompress()],
   worker: { format: "es" },
   build: {
-    target: "es2022",
+    target: BUILD_TARGET,
     // The content security policy forbids data: URLs.
     assetsInlineLimit: 0,
     modulePreload: { polyfill: false },
