@@ -31,7 +31,7 @@ const stages = {
   rust: [rust, "statements drawn for 10 s; TPC-H at scale 0.01", "60 s; 0.05; a real Spark"],
   web: [web, "every ninth hostile stream", "all of them"],
   python: [python, "ruff, mypy, pytest", "the same"],
-  e2e: [testInBrowser, "tests without the tag @full; 16 in Firefox", "all; 12 in WebKitGTK"],
+  e2e: [testInBrowser, "tests without the tag @full; 18 in Firefox", "all; 12 in WebKitGTK"],
   fuzz: [() => fuzz(600), undefined, "the fuzz targets for 600 s"],
   bench: [bench, undefined, "`npm run bench -- --quick`"],
 };

@@ -2,7 +2,7 @@ import { readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { extname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { brotliCompressSync, constants, gzipSync } from "node:zlib";
-import { defineConfig, type Plugin } from "vite";
+import { build, defineConfig, type Plugin, type Rolldown } from "vite";
 import { BUILD_TARGET } from "../build/target.js";
 
 const COMPRESSED = new Set([".html", ".js", ".css", ".svg", ".wasm"]);
@@ -26,8 +26,33 @@ function precompress(): Plugin {
   };
 }
 
+/** Builds `src/old-browser.ts` as a classic script in old syntax, which the page runs before its modules. */
+function oldBrowser(): Plugin {
+  const fileName = "old-browser.js";
+  return {
+    name: "colonnade-old-browser",
+    apply: "build",
+    async generateBundle() {
+      const input = fileURLToPath(new URL("./src/old-browser.ts", import.meta.url));
+      const built = await build({
+        configFile: false,
+        logLevel: "warn",
+        build: {
+          target: "es2015",
+          write: false,
+          rolldownOptions: { input, output: { format: "iife" } },
+        },
+      });
+      const [{ code: source }] = (built as Rolldown.RolldownOutput).output;
+      this.emitFile({ type: "asset", fileName, source });
+    },
+    transformIndexHtml: (html) =>
+      html.replace('<script type="module"', `<script defer src="/${fileName}"></script>\n    $&`),
+  };
+}
+
 export default defineConfig({
-  plugins: [precompress()],
+  plugins: [oldBrowser(), precompress()],
   worker: { format: "es" },
   build: {
     target: BUILD_TARGET,

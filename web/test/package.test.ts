@@ -69,6 +69,7 @@ test.runIf(isBuilt)("the only other files are the tools that are loaded late", (
     "open.js",
     "rows-file.js",
     "selected-values.js",
+    "too-old.js",
     "totals.js",
     "viewer.js",
     "worker.js",

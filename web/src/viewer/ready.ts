@@ -2,7 +2,7 @@ import type { Table } from "../api/table.js";
 
 /** The promise of a table, renewed when another table is opened after the last one was, or could not be. */
 export class Ready {
-  #awaited = quiet(Promise.withResolvers<Table>());
+  #awaited = awaitedTable();
   #isSettled = false;
 
   /** The promise as it is after `change`. */
@@ -26,12 +26,15 @@ export class Ready {
   begin(): void {
     if (!this.#isSettled) return;
     this.#isSettled = false;
-    this.#awaited = quiet(Promise.withResolvers<Table>());
+    this.#awaited = awaitedTable();
   }
 }
 
-/** Prevents unhandled rejections if nobody awaits the promise. */
-function quiet(awaited: PromiseWithResolvers<Table>): PromiseWithResolvers<Table> {
+/** Not `Promise.withResolvers`, because the element reports a browser without it. */
+function awaitedTable(): PromiseWithResolvers<Table> {
+  const awaited = {} as PromiseWithResolvers<Table>;
+  awaited.promise = new Promise((resolve, reject) => Object.assign(awaited, { resolve, reject }));
+  // Prevents unhandled rejections if nobody awaits the promise.
   awaited.promise.catch(() => undefined);
   return awaited;
 }

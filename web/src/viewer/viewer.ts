@@ -8,6 +8,7 @@ import { headerStyles } from "../grid/header-styles.js";
 import { gridStyles } from "../grid/styles.js";
 import { UNARRANGED } from "../model/arrangement.js";
 import { ColonnadeError, cancelledError } from "../model/errors.js";
+import { missingFeatures } from "../model/needs.js";
 import { errorAlert, pauseAlert, progressBar } from "./alerts.js";
 import { Announcer } from "./announcer.js";
 import { type ArrangedRows, Arranger } from "./arranger.js";
@@ -459,6 +460,8 @@ export class ColonnadeViewer extends ViewerAttributes {
     this.#tick();
     this.requestUpdate();
     try {
+      const missing = missingFeatures();
+      if (missing.length > 0) throw (await import("./too-old.js")).tooOld(missing);
       const table = await this.#open(source, abort.signal);
       if (abort !== this.#abort) return table.close();
       this.#show(table, true);
