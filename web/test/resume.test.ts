@@ -8,6 +8,7 @@ import type { UrlSource } from "../src/model/wire-source.js";
 import type { Notices } from "../src/rpc/messages.js";
 import { BodyDecoder } from "../src/worker/body-decoder.js";
 import { TableStream } from "../src/worker/table-stream.js";
+import { pileUp } from "./pile-up.js";
 import { seededRandom } from "./random.js";
 import { type Fault, ReplayServer } from "./replay.js";
 
@@ -101,17 +102,6 @@ async function wholeTexts(): Promise<string> {
 // arrived before, the server stalls instead.
 const KINDS = ["fin", "short", "reset", "stall", "clean end", "restart"] as const;
 
-/** Makes streams like those of WebKit's responses, which cannot be read into the reader's buffers. */
-function pileUp(): void {
-  const { getReader } = ReadableStream.prototype;
-  vi.spyOn(ReadableStream.prototype, "getReader").mockImplementation(function (
-    this: ReadableStream,
-    options,
-  ) {
-    if (options !== undefined) throw new TypeError("not a byte stream");
-    return getReader.call(this);
-  } as typeof getReader);
-}
 afterEach(() => vi.restoreAllMocks());
 
 test.each([

@@ -1,4 +1,5 @@
 import type { Table as ArrowTable } from "apache-arrow";
+import { poolOf } from "../http/connection-pool.js";
 import type { Fetch } from "../http/fetch-bridge.js";
 import { PoolServer } from "../http/pool-server.js";
 import { queryUrl } from "../http/query-request.js";
@@ -168,7 +169,7 @@ export class Table extends EventTarget {
     this.#requester = new Requester(worker, (name, data) => this.#onNotice(name, data));
     this.#rows = new TableReader(this.#requester, this, isShown, isArranged);
     const { wire } = prepared;
-    this.#pool = new PoolServer(wire.kind === "url" ? wire.url : undefined, (message) => {
+    this.#pool = new PoolServer(wire.kind === "url" ? poolOf(wire.url) : undefined, (message) => {
       this.#requester.send("slot", message);
     });
     const onWorkerFailure = (event: Event) => {

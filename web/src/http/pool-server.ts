@@ -1,6 +1,6 @@
 import { cancelledError } from "../model/errors.js";
 import type { Notices, Requests, SlotPriority } from "../rpc/messages.js";
-import { type ConnectionPool, type ConnectionSlot, poolOf } from "./connection-pool.js";
+import type { ConnectionPool, ConnectionSlot } from "./connection-pool.js";
 
 /** Answers a worker's {@link PoolClient} in the page: the connections of one table. */
 export class PoolServer {
@@ -10,9 +10,12 @@ export class PoolServer {
   /** Ends the wait for the first slot. */
   #stopWaiting = () => {};
 
-  /** @param url the address of the connections; undefined if there are none */
-  constructor(url: string | undefined, send: (message: Requests["slot"]["params"]) => void) {
-    this.#pool = url === undefined ? undefined : poolOf(url);
+  /** @param pool the connections; undefined if there are none */
+  constructor(
+    pool: ConnectionPool | undefined,
+    send: (message: Requests["slot"]["params"]) => void,
+  ) {
+    this.#pool = pool;
     this.#send = send;
   }
 

@@ -137,7 +137,7 @@ export class Reconnector {
       const waitMs = Math.min(this.#waitMs(cause), leftMs);
       await this.#whileAwake(waitMs, this.#pause(waitMs));
       try {
-        return await this.#whileAwake(stallMs, this.#continue(numRows));
+        return await this.#whileAwake(stallMs, this.#continueUnlessFailed(numRows));
       } catch (thrown) {
         cause = ColonnadeError.from(thrown, "network_error");
         if (this.#signal.aborted) return { error: cancelledError(), canResume: false };
@@ -154,6 +154,12 @@ export class Reconnector {
       const error = ColonnadeError.from(thrown, "network_error");
       return isTransient(error) ? new ColonnadeError("network_error", error.message) : error;
     }
+  }
+
+  /** Rejects with the server's error if the result has failed. */
+  async #continueUnlessFailed(numRows: number): Promise<Continuation> {
+    await fetchQueryRecord(this.#source, this.#query, this.#signal, fetchOf(this.#source));
+    return this.#continue(numRows);
   }
 
   async #continue(numRows: number): Promise<Continuation> {
@@ -194,7 +200,6 @@ export class Reconnector {
 
   async #request(query: QueryRange, numRows: number): Promise<Body> {
     const { stallMs } = this.#policy;
-    await fetchQueryRecord(this.#source, query, this.#signal, fetchOf(this.#source));
     try {
       const request = resumeRequest(this.#source, query, numRows);
       return await openBody(request, this.#signal, stallMs);
