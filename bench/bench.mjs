@@ -27,6 +27,7 @@ import { withSections } from "./browser/sections.mjs";
 import { openSite } from "./browser/site.mjs";
 import { measureTable, TABLES } from "./browser/tables.mjs";
 import { WORKLOADS } from "./browser/workloads.mjs";
+import { measureBrowsers } from "./browsers.mjs";
 import { measureEngines } from "./engines.mjs";
 import { measureReaders } from "./readers.mjs";
 import { benchBinary, provideLineitem } from "./server.mjs";
@@ -37,7 +38,7 @@ import { measureStatements } from "./statements.mjs";
 /** The readers that are Colonnade. */
 const OURS = ["viewer", "module", "open(url)", "open(stream)", "open(buffer)"];
 /** The benchmarks besides the tables and workloads in a browser. */
-const SECTIONS = ["readers", "engines", "spark", "statements", "stream"];
+const SECTIONS = ["browsers", "readers", "engines", "spark", "statements", "stream"];
 /** The share of the rounds that slower benchmarks run. */
 const FEWER_SHARE = 0.6;
 /** The tables of `--quick`, which need no large files and no installed peers. */
@@ -172,6 +173,7 @@ async function measure({ workloads, tables, sections }, options) {
   if (isGuarded) await inBrowser({ isQuick: false, files: {} }, guardFloors);
   // The browser is closed first, because the next benchmarks need its memory.
   const measures = {
+    browsers: (chromium) => measureBrowsers({ chromium, lineitem, numRounds: numFewer }),
     readers: (_, site) => measureReaders({ site, lineitem, numRounds: numFewer }),
     engines: (_, site) => measureEngines({ site, lineitem, numRounds }),
     spark: (browser, site) => measureSpark({ browser, site, numRounds }),

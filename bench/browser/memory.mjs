@@ -3,13 +3,16 @@
 import { ownProcesses, readProcess, statusBytes } from "./processes.mjs";
 
 const INTERVAL_MS = 50;
+/** The names of the browsers' processes: Chromium's, WebKitGTK's and Firefox's. */
+const BROWSERS =
+  /chrom|^(webkit[nw]|minibrowser|firefox|(isolated|privileged|web|rdd|socket|utility) |webext)/i;
 
 /** The anonymous memory of this process's browsers in bytes. */
 function browserBytes() {
   if (process.platform !== "linux") return 0;
   let total = 0;
   for (const pid of ownProcesses().keys()) {
-    if (/chrom/i.test(readProcess(pid, "comm") ?? "")) total += statusBytes(pid, "RssAnon");
+    if (BROWSERS.test(readProcess(pid, "comm") ?? "")) total += statusBytes(pid, "RssAnon");
   }
   return total;
 }

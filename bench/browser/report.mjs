@@ -1,5 +1,6 @@
 // The results as a page of Markdown.
 
+import { browsersSection, browserTargets } from "../browsers.mjs";
 import { enginesSection, engineTargets } from "../engines.mjs";
 import { readersSection, readerTargets } from "../readers.mjs";
 import { statementsSection, statementTargets } from "../statements.mjs";
@@ -43,6 +44,7 @@ export function report({ workloads, tables }, results) {
     targets(workloads, results),
     ...pictures,
     ...(whole.length > 0 ? [WHOLE, ...whole] : []),
+    ...(results.browsers ? [browsersSection(results.browsers)] : []),
     ...(results.readers ? [readersSection(results.readers)] : []),
     ...(engines.length > 0 ? [enginesSection(engines)] : []),
     ...(results.statements ? [statementsSection(results.statements)] : []),
@@ -147,6 +149,7 @@ function targets(workloads, measured) {
   );
   const all = [
     ...tableTargets(tables),
+    ...(measured.browsers ? browserTargets(measured.browsers) : []),
     ...(readers ? readerTargets(readers) : []),
     ...engineTargets(enginesOf(measured)),
     ...(measured.statements ? statementTargets(measured.statements) : []),

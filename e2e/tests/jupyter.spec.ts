@@ -4,8 +4,9 @@ import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, type Page, test } from "@playwright/test";
+import { freePort } from "../../scripts/free-port.mjs";
 import { cell, goToRow } from "./fixtures.js";
-import { freePort, inCheckout } from "./server.js";
+import { inCheckout } from "./server.js";
 
 // The Python environment of `npm test`, which has JupyterLab and the package's requirements.
 const python = process.env.COLONNADE_PYTHON;

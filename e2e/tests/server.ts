@@ -1,7 +1,6 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { readFileSync } from "node:fs";
-import { type AddressInfo, createServer } from "node:net";
 import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
 import { RecordBatchReader } from "apache-arrow";
@@ -28,16 +27,6 @@ export function smallFile(table: string): string {
 export function smallTables(): string[] {
   const tables = ["flights", "lineitem"].map((name) => `${name}=${smallFile(name)}`);
   return [...tables, `every_type=${demoFile("every_type.arrow")}`];
-}
-
-/** A free port of loopback. */
-export async function freePort(): Promise<number> {
-  const listener = createServer().listen(0, "127.0.0.1");
-  await once(listener, "listening");
-  const { port } = listener.address() as AddressInfo;
-  listener.close();
-  await once(listener, "close");
-  return port;
 }
 
 /** A result's record, as returned by `GET /v1/query/{id}`. */

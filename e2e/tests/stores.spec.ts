@@ -2,6 +2,7 @@
 
 import { type ChildProcess, spawn } from "node:child_process";
 import { readFileSync } from "node:fs";
+import { freePort } from "../../scripts/free-port.mjs";
 import {
   test as base,
   cell,
@@ -12,7 +13,7 @@ import {
   SMALL_ROWS,
   textOf,
 } from "./fixtures.js";
-import { freePort, Server, smallFile } from "./server.js";
+import { Server, smallFile } from "./server.js";
 
 /** Starts moto_server with `flights` in a bucket; null if the program is not installed. */
 async function startStore(): Promise<{ origin: string; process: ChildProcess } | null> {

@@ -51,7 +51,9 @@ afterEach(() => {
 const realTimeout = globalThis.setTimeout;
 /** Rejects after a time of the machine's own clock, because a case that waits for nothing would never end. */
 const hangs = () =>
-  new Promise<never>((_, reject) => realTimeout(() => reject(new Error("it hangs")), 5000).unref());
+  new Promise<never>((_, reject) =>
+    realTimeout(() => reject(new Error("it hangs")), 60_000).unref(),
+  );
 
 type Random = () => number;
 const wholeIn = (random: Random, end: number) => Math.floor(random() * end);
