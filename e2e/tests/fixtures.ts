@@ -75,13 +75,21 @@ export function chromiumOnly(reason: string, ...tags: string[]) {
   };
 }
 
-/** Double-clicks. Firefox's driver sends two clicks only, so there the page gets the event from here. */
+/**
+ * Double-clicks an element that is in view. Firefox's driver sends two clicks only, so there the page gets the event
+ * from here. It would also scroll the element to the middle; see {@link pointAt}.
+ */
 export async function doubleClick(element: Locator): Promise<void> {
-  if (element.page().context().browser()?.browserType().name() === "chromium") {
-    return element.dblclick();
+  const page = element.page();
+  if (page.context().browser()?.browserType().name() === "chromium") return element.dblclick();
+  await element.waitFor();
+  const box = await element.boundingBox();
+  if (box === null) throw new Error("the element is not shown");
+  await page.mouse.move(box.x + box.width / 2, box.y + box.height / 2);
+  for (let click = 0; click < 2; click++) {
+    await page.mouse.down();
+    await page.mouse.up();
   }
-  await element.click();
-  await element.click();
   await element.dispatchEvent("dblclick");
 }
 
