@@ -145,7 +145,8 @@ export class SimulatedServer {
         // The reader may wait with a buffer of its own.
         if ("byobRequest" in controller) controller.byobRequest?.respond(0);
       },
-      cancel: () => close(),
+      // Firefox keeps the connection of a cancelled body until its request is aborted.
+      cancel: () => undefined,
     };
     const stream = this.#holdsBack
       ? new ReadableStream({ ...source, type: "bytes" })
