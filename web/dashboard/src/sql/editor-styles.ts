@@ -21,6 +21,13 @@ export const editorStyles = css`
   textarea:focus-visible {
     outline: none;
   }
+  /* An empty editor has one line, which would cut a second one through its letters. */
+  textarea:placeholder-shown,
+  ::placeholder {
+    overflow: hidden;
+    text-overflow: ellipsis;
+    white-space: nowrap;
+  }
   ::placeholder {
     color: var(--muted);
     opacity: 1;
