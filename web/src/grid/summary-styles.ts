@@ -49,7 +49,7 @@ export const summaryStyles = css`
   .axis {
     display: flex;
     justify-content: space-between;
-    gap: 8px;
+    gap: 4px;
     height: 14px;
   }
   .axis > span,
@@ -74,7 +74,8 @@ export const summaryStyles = css`
   .axis > span:last-child {
     color: var(--_text);
     flex: none;
-    max-width: 60%;
+    /* A share always fits: a cut one, such as "10…" of "100 %", would be another number. */
+    max-width: max(60%, 5.6ch);
   }
   .axis > span:empty {
     display: none;
