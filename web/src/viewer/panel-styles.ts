@@ -97,6 +97,17 @@ export const panelStyles = css`
     margin: 0;
     accent-color: var(--_accent);
   }
+  /* Not the browser's: in the dark, WebKitGTK fills the ones that are not chosen with white. */
+  .panel [type="radio"] {
+    box-sizing: border-box;
+    padding: 0;
+    appearance: none;
+    border: 1px solid var(--_muted);
+    border-radius: 50%;
+  }
+  .panel [type="radio"]:checked {
+    border: 4px solid var(--_accent);
+  }
   .panel select {
     height: var(--_control);
     border: 1px solid var(--_line-strong);
