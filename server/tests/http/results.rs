@@ -97,6 +97,9 @@ async fn a_minimal_answer_begins_a_result() {
         }
         assert_eq!(counts.begun.load(Ordering::SeqCst), num_begun);
     }
+    // A result that has begun is found.
+    let known = format!("/v1/query/{}/rows", id(1));
+    assert_eq!(server.ask("GET", &known, &[minimal], b"").await.status, 204);
     // What cannot begin is refused, as without the preference.
     let wrong = json!({ "sql": "select no from t" }).to_string();
     let refused = server
