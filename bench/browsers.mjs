@@ -28,10 +28,8 @@ const painted = (async () => {
   await frame();
   return performance.now();
 })();
-const { table } = await import("/package/define.js").then(async () => {
-  await element.ready;
-  return element;
-});
+await import("/package/define.js");
+const table = await element.ready;
 await table.done;
 const lastMs = performance.now();
 const scroller = deep("[role=grid]");

@@ -89,7 +89,7 @@ async function fetchBody(source: UrlSource, signal: AbortSignal, waitMs?: number
   } finally {
     clearTimeout(timer);
   }
-  const isMinimal = response.status === 204;
+  const isMinimal = headers.has("prefer") && response.status === 204;
   const answer = await bodyOfResponse(
     isMinimal ? new Response("", { headers: response.headers }) : response,
   );
