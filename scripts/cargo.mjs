@@ -8,6 +8,8 @@ import { run } from "./run.mjs";
 /** The crates that are built and tested together. */
 const crates = [
   "colonnade-core",
+  "colonnade-reader",
+  "colonnade-reader-wasm",
   "colonnade-text",
   "colonnade-wasm",
   "colonnade-server",

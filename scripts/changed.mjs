@@ -16,6 +16,7 @@ const reached = {
   "fixtures/": "rust web python e2e",
   "fuzz/": "rust",
   "python/": "python e2e",
+  "reader/": "lint rust web python e2e",
   "server/": "lint rust python e2e",
   "server/tests/": "lint rust",
   "text/": "lint rust python e2e",

@@ -1,7 +1,6 @@
 //! The sources on the command line, and the tables that they contain.
 
 mod arrow;
-mod arrow_hints;
 pub mod catalog;
 mod column_size;
 mod column_spill;
@@ -12,7 +11,6 @@ mod disk;
 mod file_object_store;
 mod file_range;
 mod folders;
-mod footer_edits;
 mod gather;
 mod hive;
 mod identity;
@@ -30,9 +28,8 @@ mod object_store_error;
 mod page_walk;
 mod parallel;
 mod parquet;
+mod parquet_check;
 mod parquet_description;
-mod parquet_encryption;
-mod parquet_quirks;
 mod parquet_ranges;
 mod parquet_scan;
 mod poller;

@@ -6,6 +6,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
 use bytes::Bytes;
+use colonnade_reader::footer;
 use datafusion::arrow::datatypes::SchemaRef;
 use datafusion::datasource::listing::PartitionedFile;
 use datafusion::datasource::physical_plan::ParquetFileReaderFactory;
@@ -22,13 +23,11 @@ use futures::future::BoxFuture;
 use serde::{Deserialize, Serialize};
 
 use crate::source::SourceFile;
-use crate::source::arrow_hints::with_usable_hints;
 use crate::source::file_object_store::{index_of, read_range};
 use crate::source::int96::Int96Range;
 use crate::source::kept_footer::KeptFooter;
 use crate::source::page_walk::{Chunks, find_pages};
-use crate::source::parquet_encryption::FooterReader;
-use crate::source::parquet_quirks as quirks;
+use crate::source::parquet_check::{FooterReader, check_compression};
 use crate::source::pruning::lacks_null_counts;
 
 /// A Parquet file.
@@ -71,29 +70,16 @@ impl OpenedParquet {
         let reader = FooterReader::new(Chunks(file.clone()));
         let metadata = catch_unwind(AssertUnwindSafe(|| {
             let footer = ParquetMetaDataReader::new().parse_and_finish(&reader)?;
-            let footer = Arc::new(readable(footer)?);
+            let footer = Arc::new(footer::readable(footer)?);
             ArrowReaderMetadata::try_new(footer, ArrowReaderOptions::new())
         }))
         .map_err(|_| "the Parquet footer is damaged".to_owned())?
-        .map_err(|error| footer_error(&error))?;
-        let footer = metadata.metadata();
-        let mut num_rows = 0;
-        for group in footer.row_groups() {
-            num_rows += u64::try_from(group.num_rows())
-                .ok()
-                .filter(|rows| *rows <= i64::MAX as u64 / 2 - num_rows)
-                .ok_or("the Parquet footer is damaged")?;
-        }
-        // Early versions of parquet-rs wrote 0; see `with_num_rows`.
-        let stated = footer.file_metadata().num_rows();
-        if stated != 0 && i64::try_from(num_rows) != Ok(stated) {
-            return Err(format!(
-                "the Parquet footer contradicts itself: {stated} rows in all, {num_rows} in its row groups"
-            ));
-        }
+        .map_err(|error| footer::explain(&error))?;
+        let whole = metadata.metadata();
+        let num_rows = footer::num_rows(whole)?;
         let pages = catch_unwind(AssertUnwindSafe(|| {
-            quirks::check_compression(file, footer)?;
-            Int96Range::read(file, footer, metadata.schema())
+            check_compression(file, whole)?;
+            Int96Range::read(file, whole, metadata.schema())
         }));
         let int96 = pages
             .map_err(|_| "a page of the Parquet file is damaged".to_owned())?
@@ -101,11 +87,11 @@ impl OpenedParquet {
         let facts = FooterFacts {
             num_rows,
             has_encrypted_columns: reader.has_encrypted_columns(),
-            lacks_null_counts: lacks_null_counts(footer),
+            lacks_null_counts: lacks_null_counts(whole),
         };
         Ok(Self {
             file: ParquetFile::new(file, facts),
-            schema: quirks::with_extension_types(metadata.schema(), footer),
+            schema: footer::with_extension_types(metadata.schema(), whole),
             int96,
         })
     }
@@ -150,11 +136,11 @@ impl ParquetFile {
             let footer = ParquetMetaDataReader::new()
                 .with_page_index_policy(policy)
                 .parse_and_finish(&Chunks(self.file.clone()))?;
-            readable(footer)
+            footer::readable(footer)
         }))
         .unwrap_or_else(|_| Err(ParquetError::General("the footer is damaged".to_owned())))?;
-        let footer = quirks::with_num_rows(footer, self.facts.num_rows);
-        quirks::without_signed_order(footer)
+        let footer = footer::with_num_rows(footer, self.facts.num_rows);
+        footer::without_signed_order(footer)
     }
 
     /// The footer, with the page index if there is one, of the state in which the file was opened. Blocks.
@@ -192,20 +178,6 @@ fn column_bytes(footer: &ParquetMetaData, names: &BTreeSet<&str>) -> u64 {
         .filter(|(_, is_wanted)| **is_wanted)
         .map(|(chunk, _)| chunk.compressed_size().max(0) as u64)
         .sum()
-}
-
-/// The footer with columns that the library can tell apart and read.
-fn readable(footer: ParquetMetaData) -> Result<ParquetMetaData> {
-    let footer = with_usable_hints(&footer)?.unwrap_or(footer);
-    Ok(quirks::with_distinct_names(&footer)?.unwrap_or(footer))
-}
-
-fn footer_error(error: &ParquetError) -> String {
-    let text = error.to_string();
-    if text.contains("encrypted footer") {
-        return "the Parquet file is encrypted; write it without encryption".to_owned();
-    }
-    text
 }
 
 /// Creates readers of the files in the state that they had when the table was loaded.

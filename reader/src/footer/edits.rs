@@ -1,11 +1,9 @@
 //! Parquet footers with other statements than the file has.
 
-use datafusion::arrow::datatypes::Schema;
-use datafusion::parquet::arrow::{ARROW_SCHEMA_META_KEY, encode_arrow_schema};
-use datafusion::parquet::file::metadata::{
-    FileMetaData, KeyValue, ParquetMetaData, ParquetMetaDataBuilder,
-};
-use datafusion::parquet::schema::types::SchemaDescPtr;
+use arrow_schema::Schema;
+use parquet::arrow::{ARROW_SCHEMA_META_KEY, encode_arrow_schema};
+use parquet::file::metadata::{FileMetaData, KeyValue, ParquetMetaData, ParquetMetaDataBuilder};
+use parquet::schema::types::SchemaDescPtr;
 
 /// What a footer states of the whole file.
 pub(super) struct Stated {

@@ -2,19 +2,19 @@
 
 use std::sync::Arc;
 
-use base64::Engine;
-use base64::engine::general_purpose::STANDARD;
-use datafusion::arrow::datatypes::DataType::{
+use arrow_ipc::convert::try_schema_from_ipc_buffer;
+use arrow_schema::DataType::{
     Binary, Dictionary, FixedSizeList, LargeBinary, LargeList, LargeListView, LargeUtf8, List,
     ListView, Map, Struct, Timestamp, Utf8,
 };
-use datafusion::arrow::datatypes::{DataType, Field, FieldRef, Fields, Schema};
-use datafusion::arrow::ipc::convert::try_schema_from_ipc_buffer;
-use datafusion::parquet::arrow::{ARROW_SCHEMA_META_KEY, parquet_to_arrow_schema};
-use datafusion::parquet::errors::Result;
-use datafusion::parquet::file::metadata::{KeyValue, ParquetMetaData};
+use arrow_schema::{DataType, Field, FieldRef, Fields, Schema};
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+use parquet::arrow::{ARROW_SCHEMA_META_KEY, parquet_to_arrow_schema};
+use parquet::errors::Result;
+use parquet::file::metadata::{KeyValue, ParquetMetaData};
 
-use crate::source::footer_edits::with_stored_schema;
+use super::edits::with_stored_schema;
 
 /// The footer with a schema that the Parquet library follows; `None` if it has such a schema, or none.
 ///

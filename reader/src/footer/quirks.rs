@@ -2,23 +2,16 @@
 
 use std::sync::Arc;
 
+use arrow_schema::{DataType, Field, Fields, Schema, SchemaRef};
 use colonnade_core::semantics::distinct_names;
-use datafusion::arrow::datatypes::{DataType, Field, Schema, SchemaRef};
-use datafusion::parquet::arrow::parquet_to_arrow_schema;
-use datafusion::parquet::basic::{
-    Compression, ConvertedType, LogicalType, SortOrder, Type as PhysicalType,
-};
-use datafusion::parquet::column::page::{Page, PageReader};
-use datafusion::parquet::errors::{ParquetError, Result};
-use datafusion::parquet::file::metadata::{ColumnChunkMetaData, ParquetMetaData};
-use datafusion::parquet::file::serialized_reader::SerializedPageReader;
-use datafusion::parquet::file::statistics::Statistics;
-use datafusion::parquet::schema::types::{BasicTypeInfo, SchemaDescriptor, Type};
+use parquet::arrow::parquet_to_arrow_schema;
+use parquet::basic::{ConvertedType, LogicalType, SortOrder, Type as PhysicalType};
+use parquet::errors::Result;
+use parquet::file::metadata::{ColumnChunkMetaData, ParquetMetaData};
+use parquet::file::statistics::Statistics;
+use parquet::schema::types::{BasicTypeInfo, SchemaDescriptor, Type};
 
-use crate::source::SourceFile;
-use crate::source::footer_edits::{with_stated, with_stored_schema};
-use crate::source::naming;
-use crate::source::page_walk::Chunks;
+use super::edits::{with_stated, with_stored_schema};
 
 /// Arrow C++ before 3.0, which states that its pages of version 2 are not compressed, although they are.
 const WRONG_WRITER: &str = "parquet-cpp version 1.";
@@ -28,43 +21,16 @@ const EXTENSION_NAME: &str = "ARROW:extension:name";
 const UUID: &str = "arrow.uuid";
 const JSON: &str = "arrow.json";
 
-/// Refuses compressed pages that claim to be uncompressed. One page shows it. Blocks.
-///
-/// # Errors
-/// The file has such pages, or cannot be read.
-pub(super) fn check_compression(file: &SourceFile, footer: &ParquetMetaData) -> Result<()> {
+/// Whether the writer of a file states of its pages of version 2 that they are not compressed, although they are.
+#[must_use]
+pub fn has_wrong_compression(footer: &ParquetMetaData) -> bool {
     let writer = footer.file_metadata().created_by();
-    let Some(writer) = writer.filter(|writer| writer.starts_with(WRONG_WRITER)) else {
-        return Ok(());
-    };
-    let groups = footer.row_groups().iter();
-    let mut columns = groups.flat_map(|group| group.columns());
-    let is_compressed = |codec| codec != Compression::UNCOMPRESSED;
-    let Some(column) = columns.find(|column| is_compressed(column.compression())) else {
-        return Ok(());
-    };
-    let chunks = Arc::new(Chunks(file.clone()));
-    let num_values = usize::try_from(column.num_values()).unwrap_or(0);
-    let mut pages = SerializedPageReader::new(chunks, column, num_values, None)?;
-    while let Some(page) = pages.get_next_page()? {
-        match page {
-            Page::DictionaryPage { .. } => {}
-            Page::DataPageV2 {
-                is_compressed: false,
-                ..
-            } => {
-                return Err(ParquetError::General(format!(
-                    "the pages of {writer} are compressed, but state that they are not; write the file again with a later version"
-                )));
-            }
-            _ => break,
-        }
-    }
-    Ok(())
+    writer.is_some_and(|writer| writer.starts_with(WRONG_WRITER))
 }
 
 /// The footer of a file of `num_rows` rows. Early versions of parquet-rs stated 0, and the reader would stop there.
-pub(super) fn with_num_rows(footer: ParquetMetaData, num_rows: u64) -> ParquetMetaData {
+#[must_use]
+pub fn with_num_rows(footer: ParquetMetaData, num_rows: u64) -> ParquetMetaData {
     let stated = footer.file_metadata();
     if stated.num_rows() != 0 || num_rows == 0 {
         return footer;
@@ -78,7 +44,7 @@ pub(super) fn with_num_rows(footer: ParquetMetaData, num_rows: u64) -> ParquetMe
 ///
 /// # Errors
 /// The footer contradicts itself.
-pub(super) fn without_signed_order(footer: ParquetMetaData) -> Result<ParquetMetaData> {
+pub fn without_signed_order(footer: ParquetMetaData) -> Result<ParquetMetaData> {
     let is_other = |column: &ColumnChunkMetaData| {
         let is_number = matches!(
             column.column_type(),
@@ -117,7 +83,7 @@ pub(super) fn with_distinct_names(footer: &ParquetMetaData) -> Result<Option<Par
         return Ok(None);
     }
     let arrow = parquet_to_arrow_schema(stated.schema_descr(), stated.key_value_metadata())?;
-    let footer = with_stored_schema(footer, &naming::with_distinct_names(&arrow));
+    let footer = with_stored_schema(footer, &arrow_with_names(&arrow, &names));
     let fields = fields.iter().zip(&names);
     let fields = fields.map(|(field, name)| Ok(Arc::new(with_name(field, name)?)));
     let root = Type::group_type_builder(stated.schema().name())
@@ -127,6 +93,12 @@ pub(super) fn with_distinct_names(footer: &ParquetMetaData) -> Result<Option<Par
     Ok(Some(with_stated(&footer, |stated| {
         stated.columns = columns;
     })))
+}
+
+fn arrow_with_names(schema: &Schema, names: &[String]) -> Schema {
+    let fields = schema.fields().iter().zip(names);
+    let fields = fields.map(|(field, name)| Field::clone(field).with_name(name.as_str()));
+    Schema::new_with_metadata(fields.collect::<Fields>(), schema.metadata().clone())
 }
 
 fn with_name(field: &Type, name: &str) -> Result<Type> {
@@ -159,7 +131,8 @@ fn with_name(field: &Type, name: &str) -> Result<Type> {
 }
 
 /// The columns of a file, with Arrow's extension types for UUID and JSON.
-pub(super) fn with_extension_types(schema: &Schema, footer: &ParquetMetaData) -> SchemaRef {
+#[must_use]
+pub fn with_extension_types(schema: &Schema, footer: &ParquetMetaData) -> SchemaRef {
     let stored = footer.file_metadata().schema().get_fields();
     let fields = schema.fields().iter().zip(stored).map(|(field, stored)| {
         let name = extension_name(stored.get_basic_info(), field.data_type());

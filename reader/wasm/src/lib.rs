@@ -1,0 +1,202 @@
+//! Exports of `colonnade-reader` for JavaScript: one file for each instance of the module.
+//!
+//! A damaged file can make a library trap. An instance of its own ends with its file, and the others go on. The glue of
+//! wasm-bindgen has one instance for a page, so these are plain exports. Calls do not nest.
+//!
+//! Bytes go in through [`input`]. Results come out through [`output`]: the bytes of a message, pairs of 64-bit floats for
+//! ranges, or JSON.
+
+use std::cell::RefCell;
+use std::collections::HashMap;
+
+use colonnade_reader::{Opening, ParquetFile, ReadError, RowReader, Step};
+
+/// It worked, and has more to do.
+const WORKED: u32 = 0;
+/// It waits for the bytes of the ranges that `wanted` named.
+const STARVED: u32 = 1;
+/// The output is a message.
+const MESSAGE: u32 = 2;
+/// There is nothing more to do.
+const DONE: u32 = 3;
+/// The output is JSON: `code`, `message` and perhaps `row`.
+const FAILED: u32 = 4;
+
+#[derive(Default)]
+struct Instance {
+    input: Vec<u8>,
+    output: Vec<u8>,
+    opening: Option<Opening>,
+    file: Option<ParquetFile>,
+    readers: HashMap<u32, RowReader>,
+    next_reader: u32,
+}
+
+thread_local! {
+    static INSTANCE: RefCell<Instance> = RefCell::default();
+}
+
+fn with<T>(work: impl FnOnce(&mut Instance) -> T) -> T {
+    INSTANCE.with_borrow_mut(work)
+}
+
+impl Instance {
+    fn fail(&mut self, error: &ReadError, row: Option<u64>) -> u32 {
+        let message = colonnade_reader::json_string(&error.message);
+        let row = row.map_or(String::new(), |row| format!(r#","row":{row}"#));
+        let code = error.code.name();
+        self.output = format!(r#"{{"code":"{code}","message":{message}{row}}}"#).into_bytes();
+        FAILED
+    }
+
+    fn put_ranges(&mut self, ranges: &[std::ops::Range<u64>]) {
+        let ends = ranges
+            .iter()
+            .flat_map(|range| [range.start as f64, range.end as f64]);
+        self.output = ends.flat_map(f64::to_le_bytes).collect();
+    }
+}
+
+/// The address of a buffer for the next `num_bytes` bytes of input; valid until the next call.
+#[unsafe(no_mangle)]
+pub extern "C" fn input(num_bytes: usize) -> *mut u8 {
+    with(|instance| {
+        instance.input = vec![0; num_bytes];
+        instance.input.as_mut_ptr()
+    })
+}
+
+/// The address of the output; valid until the next call.
+#[unsafe(no_mangle)]
+pub extern "C" fn output() -> *const u8 {
+    with(|instance| instance.output.as_ptr())
+}
+
+/// The length of the output, in bytes.
+#[unsafe(no_mangle)]
+pub extern "C" fn output_bytes() -> usize {
+    with(|instance| instance.output.len())
+}
+
+/// Begins a file of `file_bytes` bytes.
+#[unsafe(no_mangle)]
+pub extern "C" fn begin(file_bytes: f64) {
+    with(|instance| instance.opening = Some(Opening::new(file_bytes as u64)));
+}
+
+/// Opens the file: `STARVED`, with the ranges that are needed as output, `DONE` or `FAILED`.
+#[unsafe(no_mangle)]
+pub extern "C" fn open() -> u32 {
+    with(|instance| {
+        let Some(mut opening) = instance.opening.take() else {
+            return DONE;
+        };
+        match opening.needs() {
+            Err(error) => instance.fail(&error, None),
+            Ok(needs) if needs.is_empty() => match opening.finish() {
+                Err(error) => instance.fail(&error, None),
+                Ok(file) => {
+                    instance.file = Some(file);
+                    DONE
+                }
+            },
+            Ok(needs) => {
+                instance.put_ranges(&needs);
+                instance.opening = Some(opening);
+                STARVED
+            }
+        }
+    })
+}
+
+/// Takes the input as the bytes from the offset `start` on, while the file is opened.
+#[unsafe(no_mangle)]
+pub extern "C" fn put_opening(start: f64) {
+    with(|instance| {
+        let bytes = std::mem::take(&mut instance.input);
+        if let Some(opening) = &mut instance.opening {
+            opening.put(start as u64, bytes.into());
+        }
+    });
+}
+
+/// The number of rows of the open file.
+#[unsafe(no_mangle)]
+pub extern "C" fn num_rows() -> f64 {
+    with(|instance| {
+        instance
+            .file
+            .as_ref()
+            .map_or(0.0, |file| file.num_rows() as f64)
+    })
+}
+
+/// Begins to read rows `[start, end)` of the open file. Returns the number of the reader.
+#[unsafe(no_mangle)]
+pub extern "C" fn read(start: f64, end: f64) -> u32 {
+    with(|instance| {
+        instance.next_reader += 1;
+        if let Some(file) = &instance.file {
+            let reader = RowReader::new(file, start as u64..end as u64);
+            instance.readers.insert(instance.next_reader, reader);
+        }
+        instance.next_reader
+    })
+}
+
+/// Lets a reader do a piece of work.
+#[unsafe(no_mangle)]
+pub extern "C" fn step(reader: u32) -> u32 {
+    with(|instance| {
+        let (Some(file), Some(rows)) = (&mut instance.file, instance.readers.get_mut(&reader))
+        else {
+            return DONE;
+        };
+        match rows.step(file) {
+            Ok(Step::Message(message)) => {
+                instance.output = message;
+                MESSAGE
+            }
+            Ok(Step::Worked) => WORKED,
+            Ok(Step::Starved) => STARVED,
+            Ok(Step::Done) => DONE,
+            Err(error) => {
+                let row = rows.row();
+                instance.fail(&error, Some(row))
+            }
+        }
+    })
+}
+
+/// Writes as output the ranges that a reader needs and that were not returned before.
+#[unsafe(no_mangle)]
+pub extern "C" fn wanted(reader: u32) {
+    with(|instance| {
+        let ranges = instance
+            .readers
+            .get_mut(&reader)
+            .map(RowReader::take_wanted);
+        instance.put_ranges(&ranges.unwrap_or_default());
+    });
+}
+
+/// Takes the input as the bytes from the offset `start` on, for a reader.
+#[unsafe(no_mangle)]
+pub extern "C" fn put(reader: u32, start: f64) {
+    with(|instance| {
+        let bytes = std::mem::take(&mut instance.input);
+        if let Some(rows) = instance.readers.get_mut(&reader) {
+            rows.put(start as u64, &bytes.into());
+        }
+    });
+}
+
+/// Ends a reader.
+#[unsafe(no_mangle)]
+pub extern "C" fn close(reader: u32) {
+    with(|instance| {
+        if let (Some(file), Some(rows)) = (&mut instance.file, instance.readers.remove(&reader)) {
+            rows.close(file);
+        }
+    });
+}
