@@ -1,13 +1,13 @@
-// Builds the targets in order: the wasm module, the web package and the dashboard, the server (which
+// Builds the targets in order: the wasm modules, the web package and the dashboard, the server (which
 // embeds the dashboard). `node scripts/build.mjs [wasm] [web] [server]`; without arguments all.
 
-import { existsSync, readdirSync, statSync } from "node:fs";
+import { copyFileSync, existsSync, readdirSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { root, run, script, step } from "./run.mjs";
 import { setUpNode, setUpRust } from "./setup.mjs";
 
-const wasmModule = "target/wasm32-unknown-unknown/wasm/colonnade_wasm.wasm";
+const wasmFolder = "target/wasm32-unknown-unknown/wasm";
 
 /** The newest modification time of what is built below `paths`, in ms; 0 if there are no files. */
 function newest(paths, skip = ["node_modules", "dist", "test", "README.md"]) {
@@ -41,10 +41,16 @@ function upToDate(output, inputs) {
 
 async function buildWasm() {
   const target = ["--profile", "wasm", "--target", "wasm32-unknown-unknown"];
-  await run("cargo", ["build", "--locked", ...target, "-p", "colonnade-wasm"]);
-  if (upToDate("web/pkg/colonnade_wasm_bg.wasm", [wasmModule, "xtask/src"])) return;
-  const xtask = ["run", "--locked", "--release", "-p", "xtask", "--"];
-  await run("cargo", [...xtask, "bindgen", wasmModule, "web/pkg"]);
+  const packages = ["-p", "colonnade-wasm", "-p", "colonnade-reader-wasm"];
+  await run("cargo", ["build", "--locked", ...target, ...packages]);
+  const module = `${wasmFolder}/colonnade_wasm.wasm`;
+  if (!upToDate("web/pkg/colonnade_wasm_bg.wasm", [module, "xtask/src"])) {
+    const xtask = ["run", "--locked", "--release", "-p", "xtask", "--"];
+    await run("cargo", [...xtask, "bindgen", module, "web/pkg"]);
+  }
+  const reader = `${wasmFolder}/colonnade_reader_wasm.wasm`;
+  if (upToDate("web/pkg/colonnade_reader.wasm", [reader])) return;
+  copyFileSync(join(root, reader), join(root, "web/pkg/colonnade_reader.wasm"));
 }
 
 async function buildWeb() {
@@ -64,7 +70,7 @@ async function buildServer() {
 const isFirst = !existsSync(join(root, "target", "release", "deps"));
 
 const targets = {
-  wasm: ["building the wasm module", buildWasm],
+  wasm: ["building the wasm modules", buildWasm],
   web: ["building the web package and the dashboard", buildWeb],
   server: [
     `building the server${isFirst ? " (the first time takes 10 to 20 minutes)" : ""}`,

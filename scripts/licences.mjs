@@ -103,6 +103,10 @@ function shipped() {
       title: "Rust crates in the decoder (`colonnade.wasm`)",
       components: crates("colonnade-wasm", "wasm32-unknown-unknown"),
     },
+    {
+      title: "Rust crates in the reader of Parquet files (`colonnade-reader.wasm`)",
+      components: crates("colonnade-reader-wasm", "wasm32-unknown-unknown"),
+    },
     { title: "npm packages in the viewer", components: modules("web") },
   ];
   const server = [
@@ -122,7 +126,7 @@ function documents() {
     {
       path: "THIRD_PARTY_LICENCES.md",
       intro: `The server binary (for Linux on x86-64) contains all components listed here. The npm package and the Python wheel
-contain only those of the decoder and the viewer, which \`web/THIRD_PARTY_LICENCES.md\` lists alone.`,
+contain only those of the decoder, the reader and the viewer, which \`web/THIRD_PARTY_LICENCES.md\` lists alone.`,
       parts: [...server, ...viewer],
     },
     {

@@ -7,15 +7,20 @@ import { elementManifest } from "./build/manifest.js";
 import { BUILD_TARGET } from "./build/target.js";
 import { editorData } from "./build/vscode.js";
 
-/** Copies the wasm module to where the worker looks for it. */
+/** Copies the wasm modules to where the workers look for them. */
 function placeWasm(): Plugin {
   return {
     name: "colonnade-place-wasm",
     // Only in builds: `closeBundle` also runs after tests, which must not change the build.
     apply: "build",
     closeBundle() {
-      const from = new URL("./pkg/colonnade_wasm_bg.wasm", import.meta.url);
-      copyFileSync(from, new URL("./dist/colonnade.wasm", import.meta.url));
+      const place = (from: string, to: string) =>
+        copyFileSync(
+          new URL(`./pkg/${from}`, import.meta.url),
+          new URL(`./dist/${to}`, import.meta.url),
+        );
+      place("colonnade_wasm_bg.wasm", "colonnade.wasm");
+      place("colonnade_reader.wasm", "colonnade-reader.wasm");
     },
   };
 }
@@ -140,7 +145,7 @@ function embed(): Plugin {
 
 /** Modules that are loaded at their first use. */
 const LATE =
-  /\/api\/arrow|\/model\/(?:needs-text|least-versions)|\/grid\/summary-(?:plot|styles)|\/viewer\/(?:find|inspector|matches|json-tree|binary|column-(?:actions|changes|menu|panels|picker|summaries)|filter-(?:form|values)|panel|copy|formats|summary-words|totals|selected-values|rows-file|computation-record|too-old)|\/http\/query-record/;
+  /\/api\/(?:arrow|file-table)|\/model\/(?:needs-text|least-versions)|\/grid\/summary-(?:plot|styles)|\/viewer\/(?:find|inspector|matches|json-tree|binary|column-(?:actions|changes|menu|panels|picker|summaries)|filter-(?:form|values)|panel|copy|formats|summary-words|totals|selected-values|rows-file|computation-record|too-old|notices)|\/http\/query-record/;
 
 /** The output has few files: one for `open`, one for the viewer, and one for each tool loaded late. */
 const groups = [
@@ -156,16 +161,20 @@ const groups = [
   },
 ];
 
-// The worker has its own build (`--mode worker`), because it must be one file that hosts can place
-// anywhere. The single-file bundle, which contains the worker, has its own build too (`--mode inline`).
+// The worker and the reader have their own builds (`--mode worker`), because each must be one file that hosts can
+// place anywhere. The single-file bundle, which contains the worker, has its own build too (`--mode inline`).
 export default defineConfig(({ mode }) => {
   const entries: Record<string, Record<string, string>> = {
     worker: { worker: "src/worker.ts" },
+    reader: { reader: "src/reader.ts" },
     inline: { inline: "src/inline.ts" },
   };
   const entry = entries[mode] ?? { index: "src/index.ts", define: "src/define.ts" };
   const isFirst = !(mode in entries);
-  const plugins = { worker: [], inline: [embed()] }[mode] ?? [placeWasm(), describeElement()];
+  const plugins = { worker: [], reader: [], inline: [embed()] }[mode] ?? [
+    placeWasm(),
+    describeElement(),
+  ];
   const noDom = fileURLToPath(new URL("./src/viewer/no-dom.ts", import.meta.url));
   return {
     plugins: [shrinkTemplates(), dropMarks(), showFilesToBundlers(), hoistImports(), ...plugins],
@@ -176,7 +185,7 @@ export default defineConfig(({ mode }) => {
       emptyOutDir: isFirst,
       lib: { entry, formats: ["es"] },
       rolldownOptions: {
-        external: ["apache-arrow", ...(isFirst ? [/\/worker\.js$/] : [])],
+        external: ["apache-arrow", /\/reader\.js$/, ...(isFirst ? [/\/worker\.js$/] : [])],
         // Vite keeps white space in libraries to preserve annotations; these files have none.
         output: {
           chunkFileNames: "[name].js",

@@ -6,16 +6,17 @@ import { parseSync, Visitor } from "rolldown/utils";
 const source = new URL("../src/", import.meta.url);
 
 /**
- * The codes and their descriptions, sorted by code: the decoder's from the comments of its enum, the
- * package's from its messages.
+ * The codes and their descriptions, sorted by code: those of the reader and the decoder from the comments of their
+ * enums, the package's from its messages.
  */
 export function errorCodes() {
-  const codes = new Map([...decoderCodes(), ...packageCodes()]);
+  const files = ["reader/src/error.rs", "core/src/wire/error.rs"];
+  const codes = new Map([...packageCodes(), ...files.flatMap(enumCodes)]);
   return [...codes].sort(([a], [b]) => (a < b ? -1 : 1)).map(([code, text]) => ({ code, text }));
 }
 
-function decoderCodes() {
-  const rust = readFileSync(new URL("../../core/src/wire/error.rs", import.meta.url), "utf8");
+function enumCodes(path) {
+  const rust = readFileSync(new URL(`../../${path}`, import.meta.url), "utf8");
   const codes = [...rust.matchAll(/Self::(\w+) => "(\w+)"/g)];
   return codes.map(([, variant, code]) => {
     const comment = new RegExp(`((?: +/// .*\\n)+) +${variant},\\n`).exec(rust)?.[1] ?? "";

@@ -18,6 +18,9 @@ const MAX_INLINE_BYTES = 1.2 * 1024 * 1024;
 /** Size limit of the wasm module, in bytes of brotli. */
 const MAX_WASM_BROTLI_BYTES = 350_000;
 
+/** Size limit of the reader's wasm module, in bytes of gzip; brotli takes two thirds of them. */
+const MAX_READER_GZIP_BYTES = 950_000;
+
 const dist = (name: string) => fileURLToPath(new URL(`../dist/${name}`, import.meta.url));
 
 test("there are no dependencies at run time", () => {
@@ -61,12 +64,16 @@ test.runIf(isBuilt)("the only other files are the tools that are loaded late", (
     "computation-record.js",
     "copy.js",
     "define.js",
+    "file-table.js",
     "find-bar.js",
     "formats.js",
     "index.js",
     "inline.js",
     "inspector.js",
+    "notices.js",
     "open.js",
+    "query-record.js",
+    "reader.js",
     "rows-file.js",
     "selected-values.js",
     "too-old.js",
@@ -88,17 +95,32 @@ test.runIf(isBuilt)("the wasm module is small", { timeout: 60_000 }, () => {
   expect(size).toBeLessThanOrEqual(MAX_WASM_BROTLI_BYTES);
 });
 
-test.runIf(isBuilt)("bundlers see the worker and the module, and no data: address is left", () => {
-  const open = readFileSync(dist("open.js"), "utf8");
-  const worker = readFileSync(dist("worker.js"), "utf8");
-  expect(open).toContain('new Worker(new URL("./worker.js",import.meta.url),{');
-  expect(open).toContain('import("./worker.js")');
-  expect(worker).toContain('new URL("./colonnade.wasm",import.meta.url)');
-  expect(worker).not.toContain("data:application/wasm");
-  expect(worker).not.toMatch(/^import /m);
-  // The single-file bundle is the only one with data inside, and it needs no other file.
-  expect(readFileSync(dist("inline.js"), "utf8")).not.toMatch(/^import /m);
+test.runIf(isBuilt)("the reader of Parquet files is small", () => {
+  const size = gzipSync(readFileSync(dist("colonnade-reader.wasm")), { level: 9 }).length;
+  console.info(`gzip: colonnade-reader.wasm ${size}`);
+  expect(size).toBeLessThanOrEqual(MAX_READER_GZIP_BYTES);
 });
+
+test.runIf(isBuilt)(
+  "bundlers see the workers and the modules, and no data: address is left",
+  () => {
+    const open = readFileSync(dist("open.js"), "utf8");
+    const table = readFileSync(dist("file-table.js"), "utf8");
+    const reader = readFileSync(dist("reader.js"), "utf8");
+    expect(table).toContain('new Worker(new URL("./reader.js",import.meta.url),{');
+    expect(table).toContain('import("./reader.js")');
+    expect(reader).toContain('new URL("./colonnade-reader.wasm",import.meta.url)');
+    expect(reader).not.toMatch(/^import /m);
+    const worker = readFileSync(dist("worker.js"), "utf8");
+    expect(open).toContain('new Worker(new URL("./worker.js",import.meta.url),{');
+    expect(open).toContain('import("./worker.js")');
+    expect(worker).toContain('new URL("./colonnade.wasm",import.meta.url)');
+    expect(worker).not.toContain("data:application/wasm");
+    expect(worker).not.toMatch(/^import /m);
+    // The single-file bundle is the only one with data inside, and it needs no other file.
+    expect(readFileSync(dist("inline.js"), "utf8")).not.toMatch(/^import /m);
+  },
+);
 
 test.runIf(isBuilt)("every module can be imported where there is no DOM", async () => {
   const { ColonnadeError, open } = await import(/* @vite-ignore */ dist("index.js"));

@@ -1,5 +1,11 @@
 import { ColonnadeError, cancelledError, isWorkerGone } from "../model/errors.js";
-import { canOpenAgain, prepareSource, type RequestOptions, type TableSource } from "./source.js";
+import {
+  canOpenAgain,
+  type PreparedSource,
+  prepareSource,
+  type RequestOptions,
+  type TableSource,
+} from "./source.js";
 import { findWasm, startWorker, type WorkerOptions } from "./start-worker.js";
 import { Table } from "./table.js";
 
@@ -12,9 +18,14 @@ export interface OpenOptions extends RequestOptions, WorkerOptions {
    * source can answer by row; otherwise reading pauses ({@link Table.paused}).
    */
   memoryBytes?: number | undefined;
+  /** Whether to read all rows of a remote Parquet file above 32 MB, instead of those that are looked at. */
+  loadAll?: boolean | undefined;
   /** The expected number of rows, if known from elsewhere; used only for progress. */
   totalRows?: number | undefined;
 }
+
+/** The address of a Parquet file. Files at other addresses, and local ones, are known by their first bytes. */
+const IS_PARQUET = /\.parquet(?:[?#]|$)/i;
 
 /** The default of `memoryBytes`: 1 GiB. */
 export const DEFAULT_MEMORY_BYTES = 1024 ** 3;
@@ -46,8 +57,11 @@ export async function openFor(
   try {
     return await openOnce(element, source, options, findWasm(options));
   } catch (thrown) {
-    const isGone = thrown instanceof ColonnadeError && isWorkerGone(thrown);
-    if (!isGone || !canOpenAgain(source)) throw thrown;
+    if (!(thrown instanceof ColonnadeError)) throw thrown;
+    if (!canOpenAgain(source)) throw thrown;
+    const isParquet = thrown.message.startsWith("this is a Parquet");
+    if (isParquet) return openOnce(element, source, options, findWasm(options), true);
+    if (!isWorkerGone(thrown)) throw thrown;
     // It may have ended because it could not take the compiled module.
     return openOnce(element, source, options, findWasm(options, false));
   }
@@ -58,13 +72,14 @@ async function openOnce(
   source: TableSource,
   options: OpenOptions,
   finding: ReturnType<typeof findWasm>,
+  isParquet = IS_PARQUET.test((source as URL).href ?? (typeof source === "string" ? source : "")),
 ): Promise<Table> {
   const { signal, memoryBytes = DEFAULT_MEMORY_BYTES, totalRows } = options;
   if (signal?.aborted) throw cancelledError();
   // Comes first, so that the worker starts while the page prepares the source.
   const opened = new AbortController();
   const starting = startWorker(options, signal, opened.signal);
-  const preparing = [starting, finding, prepareSource(source, options)] as const;
+  const preparing = [starting, finding, prepare(source, options, isParquet)] as const;
   try {
     const [worker, wasm, prepared] = await Promise.all(preparing).catch((thrown) => {
       starting.then((unused) => unused.release()).catch(() => undefined);
@@ -83,4 +98,15 @@ async function openOnce(
   } finally {
     opened.abort();
   }
+}
+
+/** Prepares a source for the worker: a Parquet file for its reader, which is loaded with the first such file. */
+async function prepare(
+  source: TableSource,
+  options: OpenOptions,
+  isParquet: boolean,
+): Promise<PreparedSource> {
+  if (!isParquet) return prepareSource(source, options);
+  const { prepareFile } = await import("./file-table.js");
+  return prepareFile(source, options, options.memoryBytes ?? DEFAULT_MEMORY_BYTES);
 }

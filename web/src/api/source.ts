@@ -4,6 +4,7 @@ import { type Fetch, serveFetch } from "../http/fetch-bridge.js";
 import { serveStream } from "../http/port-stream.js";
 import { claimQuery } from "../http/query-request.js";
 import { ColonnadeError } from "../model/errors.js";
+import type { FileFacts } from "../model/file-source.js";
 import type { UrlSource, WireSource } from "../model/wire-source.js";
 
 /**
@@ -43,7 +44,9 @@ export interface PreparedSource {
   /** Sends the requests that the page itself makes. */
   fetch?: Fetch | undefined;
   /** The port by which the worker calls `fetch`; closed with the table. */
-  port?: MessagePort;
+  port?: { close(): void };
+  /** Set if the source is a Parquet file that the reader reads. */
+  file?: FileFacts;
 }
 
 /** Prepares a source for the worker. Rejects for a Response with an error status. */
@@ -94,15 +97,18 @@ function urlSource(
   body: ArrayBuffer | null,
   { headers, credentials = "same-origin" }: RequestOptions,
 ): UrlSource {
-  const base = globalThis.document?.baseURI ?? globalThis.location?.href;
-  let url: URL;
+  const url = urlOf(address);
+  const pairs = [...new Headers(headers)];
+  return { kind: "url", url: url.href, method, headers: pairs, body, credentials };
+}
+
+/** The whole address. */
+export function urlOf(address: string | URL): URL {
   try {
-    url = new URL(address, base);
+    return new URL(address, globalThis.document?.baseURI ?? globalThis.location?.href);
   } catch {
     throw new ColonnadeError("bad_source", `Not a valid URL: ${address}`);
   }
-  const pairs = [...new Headers(headers)];
-  return { kind: "url", url: url.href, method, headers: pairs, body, credentials };
 }
 
 function request(source: UrlSource, { fetch }: RequestOptions): PreparedSource {

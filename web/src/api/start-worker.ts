@@ -25,6 +25,8 @@ export interface WorkerOptions {
   workerSrc?: string | URL | undefined;
   /** Address of `colonnade.wasm`; default: the folder of `worker.js`. */
   wasmSrc?: string | URL | undefined;
+  /** Address of `reader.js`, which reads Parquet files; default: the folder of the package's script. */
+  readerSrc?: string | URL | undefined;
 }
 
 /** How the worker's code is loaded. The single-file bundle contains it. */
@@ -141,14 +143,14 @@ function isCrossOrigin(href: string): boolean {
 const shims = new Map<string, string>();
 
 /** Starts the worker at `href`. Its file must be same-origin with the page, but its imports need not be. */
-function workerAt(href: string): Worker {
+export function workerAt(href: string, name = "colonnade"): Worker {
   let address = href;
   if (isCrossOrigin(href)) {
     const shim = new Blob([`import ${JSON.stringify(href)};`], { type: "text/javascript" });
     address = shims.get(href) ?? URL.createObjectURL(shim);
     shims.set(href, address);
   }
-  return new Worker(address, { type: "module", name: "colonnade" });
+  return new Worker(address, { type: "module", name });
 }
 
 /** Resolves with the worker at its first message. Rejects if none comes within {@link START_S}. */

@@ -5,6 +5,7 @@ import { PoolServer } from "../http/pool-server.js";
 import { queryUrl } from "../http/query-request.js";
 import type { SortKey } from "../model/arrangement.js";
 import { ColonnadeError, cancelledError, isFatal, workerLost } from "../model/errors.js";
+import type { FileFacts } from "../model/file-source.js";
 import type { Predicate } from "../model/predicate.js";
 import type { StreamProgress } from "../model/progress.js";
 import type { RowWindow } from "../model/row-window.js";
@@ -268,8 +269,14 @@ export class Table extends EventTarget {
 
   /** @internal The request for the rows, if a Colonnade server answers it. */
   get request(): UrlSource | undefined {
-    const { wire } = this.#prepared;
-    return wire.kind === "url" && wire.query !== undefined ? wire : undefined;
+    const { wire, file } = this.#prepared;
+    const isServers = wire.kind === "url" && wire.query !== undefined && file === undefined;
+    return isServers ? wire : undefined;
+  }
+
+  /** @internal What is known of the Parquet file that the reader reads; undefined for other sources. */
+  get file(): FileFacts | undefined {
+    return this.#prepared.file;
   }
 
   /** @internal The page's own `fetch`, which answers that request; undefined if it has none. */

@@ -52,7 +52,7 @@ export function fetchThrough(port: MessagePort): Fetch {
         const body = streamFromPort(data.body, true, end);
         // The request was aborted, but its response arrived.
         if (signal?.aborted) void body.cancel();
-        else resolve(new Response(body, data));
+        else resolve(new Response(data.status === 204 ? null : body, data));
       };
       port.postMessage([url, init], [port2]);
     });

@@ -9,6 +9,8 @@ export interface QueryRange {
   limit: number | undefined;
   /** The expected number of rows, known because the server sorts a table of that many rows. */
   expectedRows?: number | undefined;
+  /** Set if rows load on demand from the start, to the memory budget of the table in bytes. */
+  onDemandBytes?: number | undefined;
   /** The range of the whole table, if this is a part of it. */
   whole?: QueryRange;
 }

@@ -1,8 +1,7 @@
 import { html, nothing } from "lit";
-import type { Table } from "../api/table.js";
 import { type ColonnadeError, isFatal } from "../model/errors.js";
 import { toClipboard } from "./clipboard.js";
-import { errorPosition, formatMemory, formatRows, type ViewerPhase } from "./status.js";
+import { errorPosition, formatRows, type ViewerPhase } from "./status.js";
 
 /**
  * The alert of an error, above the rows.
@@ -46,21 +45,6 @@ async function copyDetails({ currentTarget }: MouseEvent, error: ColonnadeError)
   setTimeout(() => {
     button.textContent = "Copy details";
   }, 2000);
-}
-
-/** The choice when the memory budget is full and the source cannot be read by row. */
-export function pauseAlert(table: Table) {
-  const memoryBytes = 2 * table.memoryBytes;
-  return html`<div class="alert choice" role="alert">
-    <div class="words">
-      <p class="what">The memory budget of ${formatMemory(table.memoryBytes)} is full.</p>
-      <p class="detail">${formatRows(table.numRows)} arrived; reading pauses until you choose.</p>
-    </div>
-    <button @click=${() => table.resume({ memoryBytes })}>
-      Continue with ${formatMemory(memoryBytes)}
-    </button>
-    <button @click=${() => table.cancel()}>Keep these rows</button>
-  </div>`;
 }
 
 /** The progress bar at the top of the rows; `fraction` is from 0 to 1, undefined if unknown. */

@@ -357,11 +357,9 @@ function notComplete({ state, paused }: Table): ColonnadeError {
   const isComing = state === "streaming" && paused === undefined;
   return new ColonnadeError(
     "not_complete",
-    "These rows can be sorted and filtered only once all of them have arrived.",
+    "These rows can be sorted and filtered only once all have arrived.",
     {
-      hint: isComing
-        ? "Their source cannot sort or filter them. Try again when the table is complete."
-        : "Some of them are missing, and their source cannot sort or filter them.",
+      hint: isComing ? "Try again when the table is complete." : "Load all rows first.",
     },
   );
 }

@@ -19,6 +19,7 @@ export abstract class ViewerAttributes extends LitElement {
     credentials: { type: String },
     workerSrc: { type: String, attribute: "worker-src" },
     wasmSrc: { type: String, attribute: "wasm-src" },
+    readerSrc: { type: String, attribute: "reader-src" },
     source: { attribute: false },
     headers: { attribute: false },
     fetch: { attribute: false },
@@ -33,6 +34,7 @@ export abstract class ViewerAttributes extends LitElement {
   declare credentials: RequestCredentials | null;
   declare workerSrc: string | null;
   declare wasmSrc: string | null;
+  declare readerSrc: string | null;
   /**
    * Any source that `open` takes; overrides `src`. Other bytes with the same columns are shown as those before them
    * were, in the same order, with the same filter and columns.
@@ -54,6 +56,7 @@ export abstract class ViewerAttributes extends LitElement {
     this.credentials = null;
     this.workerSrc = null;
     this.wasmSrc = null;
+    this.readerSrc = null;
     this.source = null;
     this.headers = null;
     this.fetch = null;
@@ -96,6 +99,7 @@ export abstract class ViewerAttributes extends LitElement {
       totalRows: this.totalRows ?? undefined,
       workerSrc: this.workerSrc ?? undefined,
       wasmSrc: this.wasmSrc ?? undefined,
+      readerSrc: this.readerSrc ?? undefined,
     };
   }
 }

@@ -29,7 +29,6 @@ export function statusLine(
     (fact) => html`<span class="minor ${phase}">${fact}</span>`,
   );
   if (phase === "running") return html`${dot}<span>${phaseWord(phase)}</span>${minor}`;
-  const { schema, warning } = table;
   if (phase === "interrupted") {
     return html`${dot}<span class="warning">${interruptionText(progress)}</span>`;
   }
@@ -40,16 +39,10 @@ export function statusLine(
   const all = isKept ? table.numRows : totalRows;
   const of =
     isWhole || all === undefined || (isKept && all === rows) ? "" : ` of ${formatCount(all)}`;
-  const columns = schema.fields.length;
+  const columns = table.schema.fields.length;
   return html`${dot}<span
       ><span class="count">${formatCount(rows)}${more}</span>${of} ${rowWord(all ?? rows)}${isKept ? " that arrived" : ""}</span
     >${phase === "complete" ? nothing : html`<span>${phaseWord(phase)}</span>`}
-    ${
-      warning === undefined
-        ? nothing
-        : html`<span class="warning" title="The stream has no end-of-stream marker."
-            >no end marker</span
-          >`
-    }<span class="minor">${columns} ${columns === 1 ? "column" : "columns"}</span
+    <span class="minor">${columns} ${columns === 1 ? "column" : "columns"}</span
     >${minor}`;
 }

@@ -19,7 +19,7 @@ export class Summaries {
   #choice: boolean | undefined;
   /** Undefined until it is measured, because measuring forces a layout. */
   #hasRoom: boolean | undefined;
-  /** Whether the server would have to read more than {@link MAX_SERVER_ROWS}. */
+  /** Whether the server would have to read more than {@link MAX_SERVER_ROWS}, or a file is not read whole. */
   #isHuge = false;
   #ofColumns: ColumnSummaries | undefined;
   #isLoading = false;
@@ -59,7 +59,7 @@ export class Summaries {
     // With a filter the total may be unknown; then the server reads as many rows as before.
     if (state !== "windowed") this.#isHuge = false;
     else if (progress?.totalRows !== undefined) {
-      this.#isHuge = progress.totalRows > MAX_SERVER_ROWS;
+      this.#isHuge = table?.file !== undefined || progress.totalRows > MAX_SERVER_ROWS;
     }
     const { isShown } = this;
     if (isShown !== grid.summaries.isShown) grid.showSummaries(isShown);

@@ -9,7 +9,7 @@ import { gridStyles } from "../grid/styles.js";
 import { UNARRANGED } from "../model/arrangement.js";
 import { ColonnadeError, cancelledError } from "../model/errors.js";
 import { missingFeatures } from "../model/needs.js";
-import { errorAlert, pauseAlert, progressBar } from "./alerts.js";
+import { errorAlert, progressBar } from "./alerts.js";
 import { Announcer } from "./announcer.js";
 import { type ArrangedRows, Arranger } from "./arranger.js";
 import { ViewerAttributes } from "./attributes.js";
@@ -65,6 +65,7 @@ const MAX_CELL_CHARS = 300;
  * @attr credentials - like `credentials` of `fetch`; default `same-origin`
  * @attr worker-src - URL of `worker.js`; default: the folder of the package's script
  * @attr wasm-src - URL of `colonnade.wasm`; default: the folder of `worker.js`
+ * @attr reader-src - URL of `reader.js`, which reads Parquet files; default: the folder of the package's script
  *
  * @fires colonnade-schema - the columns are known
  * @fires colonnade-progress - rows arrived, or the state changed
@@ -153,6 +154,9 @@ export class ColonnadeViewer extends ViewerAttributes {
   #unread: ColonnadeError | undefined;
   #abort: AbortController | undefined;
   #startMs = 0;
+  #notices: typeof import("./notices.js") | undefined;
+  /** The source of which all rows are read, although they could load on demand. */
+  #whole: TableSource | null = null;
   #ticker: ReturnType<typeof setInterval> | undefined;
   readonly #announcer = new Announcer(() => this.requestUpdate());
   readonly #ready = new Ready();
@@ -289,6 +293,11 @@ export class ColonnadeViewer extends ViewerAttributes {
     return { ...state, columns: this.#columns.hidesOrMoves ? columns : { pinned, widthsPx } };
   }
 
+  readonly #loadAll = () => {
+    this.#whole = this.#given;
+    this.retry();
+  };
+
   get #given(): TableSource | null {
     return this.source ?? this.src;
   }
@@ -409,6 +418,7 @@ export class ColonnadeViewer extends ViewerAttributes {
       <div class="toolbar" part="toolbar">
         <div class="line" part="status" aria-hidden="true">${statusLine(phase, this.#table, progress, this.#view !== undefined, this.#computation)}</div>
         <div class="unseen" role="status">${announced}</div>
+        ${this.#table && this.#notices?.sourceNotice(this.#table, this.#given ? this.#loadAll : undefined)}
         ${this.#tools.bar.render()}
         ${isRunning ? html`<button part="cancel" @click=${this.cancel}>Cancel</button>` : nothing}
         ${phase === "cancelled" && this.#given !== null ? html`<button @click=${this.retry}>Load again</button>` : nothing}
@@ -444,7 +454,7 @@ export class ColonnadeViewer extends ViewerAttributes {
       return errorAlert(error, 0, undefined, () => this.#arranger.dismiss());
     }
     if (this.#unread !== undefined) return errorAlert(this.#unread, 0, () => this.#readAgain());
-    return table?.paused === undefined ? nothing : pauseAlert(table);
+    return table?.paused === undefined ? nothing : this.#notices?.pauseAlert(table);
   }
 
   /**
@@ -485,7 +495,8 @@ export class ColonnadeViewer extends ViewerAttributes {
     signal: AbortSignal,
     rows: ElementOptions = {},
   ): Promise<Table> {
-    return openFor({ ...rows, isShown: true }, source ?? "", { signal, ...this.openOptions });
+    const options = { signal, ...this.openOptions, loadAll: source === this.#whole };
+    return openFor({ ...rows, isShown: true }, source ?? "", options);
   }
 
   #show(table: Table, isOwned: boolean): void {
@@ -554,6 +565,12 @@ export class ColonnadeViewer extends ViewerAttributes {
     this.#tools.bar.grow();
     this.#reacher.reach(table, this.#grid.awaitedRow);
     this.#summaries.follow();
+    if (!this.#notices && (table.paused || table.file || table.warning)) {
+      void import("./notices.js").then((notices) => {
+        this.#notices = notices;
+        this.requestUpdate();
+      });
+    }
     this.requestUpdate();
   }
 

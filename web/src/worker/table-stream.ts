@@ -51,6 +51,8 @@ export class TableStream {
   /** Ends the reading of a body whose remaining rows can be requested later. */
   #leaving = new AbortController();
   #isWaiting = false;
+  /** Only the first rows are read, and the others when they are looked at. */
+  #isOnDemand = false;
   /** Timeout of the next bytes. */
   readonly #stallMs: number | undefined;
   readonly #startMs = performance.now();
@@ -78,6 +80,7 @@ export class TableStream {
     this.#notify = notify;
     this.#policy = policy;
     if (source.kind === "url" && source.query !== undefined) {
+      this.#isOnDemand = source.query.onDemandBytes !== undefined;
       const { signal } = this.#abort;
       const report = (interruption: Interruption) => this.#reportInterruption(interruption);
       this.#reconnector = new Reconnector(source, source.query, signal, policy, report);
@@ -155,7 +158,11 @@ export class TableStream {
     const { signal } = this.#abort;
     const source = this.#source;
     const reconnector = this.#reconnector;
-    if (reconnector !== undefined && source.kind === "url" && !holdsBack(source)) {
+    if (
+      reconnector !== undefined &&
+      source.kind === "url" &&
+      (this.#isOnDemand || !holdsBack(source))
+    ) {
       try {
         const body = await openBody(minimal(source), signal);
         if (body.isMinimal) reconnector.maxRows = this.#policy.firstPartRows;
@@ -218,11 +225,14 @@ export class TableStream {
       try {
         const end = next && (await this.#read(decoder, next));
         if (end !== undefined) return end;
+        if (next && this.#isOnDemand && (await this.#becomeWindowed(decoder)))
+          return { state: "windowed" };
         next = await this.#readOn(decoder);
         if (next === undefined) return { state: "cancelled" };
       } catch (thrown) {
         if (this.#abort.signal.aborted) return { state: "cancelled" };
-        if (await this.#becomeWindowed(decoder, thrown)) return { state: "windowed" };
+        if (isBudgetFull(thrown) && (await this.#becomeWindowed(decoder)))
+          return { state: "windowed" };
         next = readError(thrown);
       }
     }
@@ -366,10 +376,10 @@ export class TableStream {
     return this.#reconnector !== undefined && decoder.numRows > 0;
   }
 
-  /** Makes the table windowed if the memory budget is full; false for any other error. */
-  async #becomeWindowed(decoder: BodyDecoder, thrown: unknown): Promise<boolean> {
+  /** Makes the table windowed; false if it cannot be. */
+  async #becomeWindowed(decoder: BodyDecoder): Promise<boolean> {
     const { kind } = this.#source;
-    if (!isBudgetFull(thrown) || !this.#canBeWindowed(decoder) || kind !== "url") return false;
+    if (!this.#canBeWindowed(decoder) || kind !== "url") return false;
     const { query } = this.#source;
     if (query === undefined) return false;
     await this.#reportSchema(decoder);

@@ -81,16 +81,19 @@ export class WindowedTable {
     this.#progress = progress;
     this.#notify = notify;
     const { memoryBytes, numRows } = head;
-    head.keepFirst(numRows * HEAD_SHARE);
-    // If the batches are few and huge, even one would take too much of the budget.
-    if (head.numRows > numRows / 2) head.keepFirst(0);
+    const { onDemandBytes } = result.query;
+    if (onDemandBytes === undefined) {
+      head.keepFirst(numRows * HEAD_SHARE);
+      // If the batches are few and huge, even one would take too much of the budget.
+      if (head.numRows > numRows / 2) head.keepFirst(0);
+    }
     this.#headRows = head.numRows;
     const { expectedRows } = result.query;
     this.#isTotalExpected = expectedRows !== undefined && expectedRows >= numRows;
     if (this.#isTotalExpected) {
       this.#progress = { ...progress, rows: expectedRows ?? 0, totalRows: expectedRows };
     }
-    this.#budgetBytes = memoryBytes - head.memoryBytes;
+    this.#budgetBytes = (onDemandBytes ?? memoryBytes) - head.memoryBytes;
     const rowBytes = memoryBytes / numRows;
     const blockBytes = Math.min(BLOCK_BYTES, this.#budgetBytes / MIN_BLOCKS);
     this.#blockRows = roundNumber(blockBytes / rowBytes);
