@@ -65,7 +65,18 @@ export class Site {
     }
     const extension = extname(pathname) || ".html";
     const type = TYPES[extension] ?? "application/octet-stream";
-    response.writeHead(200, { ...this.headers, "content-type": type }).end(content);
+    const bytes = Buffer.from(content);
+    const [, first, last] = /^bytes=(\d+)-(\d+)$/.exec(incoming.headers.range ?? "") ?? [];
+    const part = first === undefined ? bytes : bytes.subarray(Number(first), Number(last) + 1);
+    response.writeHead(first === undefined ? 200 : 206, {
+      ...this.headers,
+      ...(first === undefined
+        ? {}
+        : { "content-range": `bytes ${first}-${Number(first) + part.length - 1}/${bytes.length}` }),
+      "content-length": part.length,
+      "content-type": type,
+    });
+    response.end(part);
   }
 
   /** @param {string} pathname */

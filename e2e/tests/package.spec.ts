@@ -6,7 +6,7 @@ import { createServer } from "vite";
 import { Site } from "../../scripts/site.mjs";
 import { Embedder } from "./embedder.js";
 import { cell, expect } from "./fixtures.js";
-import { inCheckout, Server, smallTables } from "./server.js";
+import { inCheckout, Server, smallFile, smallTables } from "./server.js";
 
 const STRICT =
   "default-src 'self'; script-src 'self' 'wasm-unsafe-eval'; style-src 'self'; worker-src 'self'";
@@ -66,6 +66,7 @@ async function show(
   site.folders = {
     "/": embedder.path(...folder),
     "/node_modules/": embedder.path("node_modules"),
+    "/flights.parquet": smallFile("flights"),
     "/favicon.ico": embedder.path("node_modules", "colonnade", "README.md"),
   };
   site.headers = folder[0] === "strict-policy" ? { "content-security-policy": STRICT } : {};
@@ -87,6 +88,15 @@ for (const name of ["import-map", "one-file", "styled", "strict-policy", "other-
     await expectRows(page, words);
   });
 }
+
+test("parquet-file: a page without a server of ours", async ({ page, stage, words }) => {
+  await show(page, stage, "parquet-file");
+  await expect(page.getByRole("columnheader").first()).toContainText("date");
+  await expect(cell(page, 0, 1)).toHaveText(FIRST_DATE);
+  await expect(page.getByRole("status")).toContainText("Complete: 100,000 rows");
+  expect(page.workers()).toHaveLength(2);
+  expect(words).toEqual([]);
+});
 
 for (const name of ["vite", "placed-files", "react"]) {
   test(`${name}: built with Vite`, async ({ page, stage, words }) => {

@@ -140,7 +140,7 @@ test("a file that is paused for memory cannot be sorted, and an alert says so", 
   await expect(page.getByRole("alert")).toContainText("is full");
   const first = page.getByRole("columnheader").first();
   await first.click();
-  await expect(page.getByRole("alert")).toContainText("once all of them have arrived");
+  await expect(page.getByRole("alert")).toContainText("once all have arrived");
   await expect(first).toHaveAttribute("aria-sort", "none");
   await page.getByRole("button", { name: "Dismiss" }).click();
   await expect(page.getByRole("alert")).toContainText("is full");

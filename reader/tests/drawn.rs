@@ -1,5 +1,7 @@
 //! Drawn files and ranges: the rows that come out of a file read by ranges are those that were written.
 
+#![allow(clippy::unwrap_used)]
+
 use std::ops::Range;
 use std::sync::Arc;
 

@@ -174,7 +174,8 @@ export async function receive(
   }
   const detected = detectFileType(file.name, head);
   if ("refusal" in detected) return refused(detected.refusal);
-  if (detected.fileType === "arrow") {
+  // Arrow and Parquet files are read in the tab.
+  if (!isTextType(detected.fileType)) {
     return new IncomingFile(file, { ...detected, state: { is: "local" } }, onChange);
   }
   let server: ServerTables;
