@@ -6,6 +6,7 @@ use parquet::column::page::Page;
 
 use crate::codec::decompress;
 use crate::error::{ReadError, Result};
+use crate::footer::WRONG_COMPRESSION;
 use crate::thrift::{Compact, Field};
 
 /// The largest page that is decompressed, in bytes. Writers make pages of about a MiB.
@@ -212,9 +213,7 @@ pub(crate) fn decode_page(format: PageFormat, bytes: &Bytes) -> Result<Option<Pa
         PageKind::DataV2(header) => {
             let is_compressed = format.codec != Compression::UNCOMPRESSED;
             if is_compressed && header.is_uncompressed && format.has_wrong_compression {
-                return Err(ReadError::unsupported(
-                    "the pages are compressed, but state that they are not; write the file again with a later version",
-                ));
+                return Err(ReadError::unsupported(WRONG_COMPRESSION));
             }
             let (definition, repetition) = (
                 count(header.definition_bytes)?,

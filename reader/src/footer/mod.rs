@@ -9,7 +9,8 @@ mod quirks;
 pub use encryption::has_encrypted_columns;
 pub use int96::{Int96Values, with_int96_micros};
 pub use quirks::{
-    has_wrong_compression, with_extension_types, with_num_rows, without_signed_order,
+    WRONG_COMPRESSION, has_wrong_compression, with_extension_types, with_num_rows,
+    without_signed_order,
 };
 
 use parquet::errors::{ParquetError, Result};

@@ -21,6 +21,9 @@ const EXTENSION_NAME: &str = "ARROW:extension:name";
 const UUID: &str = "arrow.uuid";
 const JSON: &str = "arrow.json";
 
+/// What is wrong with such pages.
+pub const WRONG_COMPRESSION: &str = "the pages of parquet-cpp version 1 are compressed, but state that they are not; write the file again with a later version";
+
 /// Whether the writer of a file states of its pages of version 2 that they are not compressed, although they are.
 #[must_use]
 pub fn has_wrong_compression(footer: &ParquetMetaData) -> bool {

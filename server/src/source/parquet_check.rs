@@ -4,7 +4,7 @@ use std::io::BufReader;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use bytes::Bytes;
-use colonnade_reader::footer::{has_encrypted_columns, has_wrong_compression};
+use colonnade_reader::footer::{WRONG_COMPRESSION, has_encrypted_columns, has_wrong_compression};
 use datafusion::parquet::basic::Compression;
 use datafusion::parquet::column::page::{Page, PageReader};
 use datafusion::parquet::errors::{ParquetError, Result};
@@ -40,8 +40,7 @@ pub(super) fn check_compression(file: &SourceFile, footer: &ParquetMetaData) -> 
                 is_compressed: false,
                 ..
             } => {
-                let error = "the pages are compressed, but state that they are not; write the file again with a later version";
-                return Err(ParquetError::General(error.to_owned()));
+                return Err(ParquetError::General(WRONG_COMPRESSION.to_owned()));
             }
             _ => break,
         }
