@@ -380,7 +380,7 @@ async fn tables_have_an_etag() {
 async fn statements_of_any_size_end() {
     let (table, _) = scripted("t", numbered(1, 1000));
     let quick = AppConfig {
-        planning_timeout: Duration::from_secs(2),
+        planning_timeout: Duration::from_secs(6),
         ..config()
     };
     let server = Server::start(&quick, vec![table]).await;

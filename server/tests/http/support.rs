@@ -25,7 +25,7 @@ pub(crate) use crate::scripted::*;
 pub(crate) const MARKER: [u8; 8] = [0xFF, 0xFF, 0xFF, 0xFF, 0, 0, 0, 0];
 
 /// How long a test waits for an event that must happen.
-pub(crate) const PATIENCE: Duration = Duration::from_secs(20);
+pub(crate) const PATIENCE: Duration = Duration::from_secs(60);
 
 /// Polls until `is_done`; `problem` is the message if it takes too long.
 pub(crate) async fn until(is_done: impl Fn() -> bool, problem: &str) {
