@@ -90,7 +90,10 @@ export async function expectRows(
 export const FLIGHTS = "/v1/tables/flights/rows";
 
 export async function openMenu(page: Page, name: string): Promise<void> {
-  await header(page, name).hover();
-  await header(page, name).locator("button").click();
+  // Columns that just get their widths move away from the mouse.
+  await expect(async () => {
+    await header(page, name).hover();
+    await header(page, name).locator("button").click({ timeout: 2000 });
+  }).toPass();
   await expect(page.getByRole("dialog", { name: `Column ${name}` })).toBeVisible();
 }
