@@ -147,7 +147,7 @@ impl Opening {
             let fields = footer::with_int96_micros(schema.fields(), &metadata);
             schema = Arc::new(Schema::new_with_metadata(fields, schema.metadata().clone()));
         }
-        ParquetFile::try_new(metadata, schema, num_rows, is_micros, self.tail)
+        ParquetFile::try_new(metadata, &schema, num_rows, is_micros, self.tail)
     }
 }
 
@@ -261,11 +261,44 @@ fn all_pages(format: PageFormat, bytes: &Bytes) -> Result<Vec<Page>> {
     Ok(pages)
 }
 
+/// Columns that are read.
+pub(crate) struct Columns {
+    pub(crate) schema: SchemaRef,
+    pub(crate) levels: FieldLevels,
+    /// The numbers of their column chunks in a row group.
+    pub(crate) leaves: Vec<usize>,
+}
+
+impl Columns {
+    /// The columns of `schema`, which is that of the whole file, with these numbers.
+    fn try_new(footer: &ParquetMetaData, schema: &Schema, numbers: &[usize]) -> Result<Self> {
+        let descriptor = footer.file_metadata().schema_descr();
+        let is_read = |leaf: &usize| numbers.contains(&descriptor.get_column_root_idx(*leaf));
+        Ok(Self {
+            levels: parquet_to_arrow_field_levels(
+                descriptor,
+                ProjectionMask::roots(descriptor, numbers.iter().copied()),
+                Some(schema.fields()),
+            )?,
+            leaves: (0..descriptor.num_columns()).filter(is_read).collect(),
+            schema: Arc::new(schema.project(numbers)?),
+        })
+    }
+}
+
+/// What it takes to read all values of a column.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct ColumnCost {
+    /// The compressed size, in bytes.
+    pub file_bytes: u64,
+    /// The least size in memory, in bytes.
+    pub memory_bytes: u64,
+}
+
 /// A Parquet file whose footer has been read.
 pub struct ParquetFile {
     pub(crate) footer: Arc<ParquetMetaData>,
-    schema: SchemaRef,
-    pub(crate) levels: FieldLevels,
+    all_columns: Arc<Columns>,
     /// The number of the first row of each row group, and the number of all rows.
     first_rows: Vec<u64>,
     has_int96_micros: bool,
@@ -278,16 +311,13 @@ pub struct ParquetFile {
 impl ParquetFile {
     fn try_new(
         footer: Arc<ParquetMetaData>,
-        schema: SchemaRef,
+        schema: &Schema,
         num_rows: u64,
         has_int96_micros: bool,
         tail: (u64, Bytes),
     ) -> Result<Self> {
-        let levels = parquet_to_arrow_field_levels(
-            footer.file_metadata().schema_descr(),
-            ProjectionMask::all(),
-            Some(schema.fields()),
-        )?;
+        let numbers: Vec<usize> = (0..schema.fields().len()).collect();
+        let all_columns = Arc::new(Columns::try_new(&footer, schema, &numbers)?);
         let mut first_rows = Vec::with_capacity(footer.num_row_groups() + 1);
         let mut row = 0;
         for group in footer.row_groups() {
@@ -297,8 +327,7 @@ impl ParquetFile {
         first_rows.push(num_rows);
         Ok(Self {
             footer,
-            schema,
-            levels,
+            all_columns,
             first_rows,
             has_int96_micros,
             tail,
@@ -316,7 +345,42 @@ impl ParquetFile {
     /// The columns.
     #[must_use]
     pub fn schema(&self) -> &SchemaRef {
-        &self.schema
+        &self.all_columns.schema
+    }
+
+    /// What it takes to read each column.
+    #[must_use]
+    pub fn column_costs(&self) -> Vec<ColumnCost> {
+        let descriptor = self.footer.file_metadata().schema_descr();
+        let mut costs = vec![ColumnCost::default(); self.schema().fields().len()];
+        for group in self.footer.row_groups() {
+            for (leaf, chunk) in group.columns().iter().enumerate() {
+                let Some(cost) = costs.get_mut(descriptor.get_column_root_idx(leaf)) else {
+                    continue;
+                };
+                cost.file_bytes += chunk.compressed_size().max(0) as u64;
+                let value_bytes = match chunk.column_type() {
+                    Type::BOOLEAN => 0,
+                    Type::INT32 | Type::FLOAT | Type::BYTE_ARRAY => 4,
+                    Type::INT64 | Type::DOUBLE | Type::INT96 => 8,
+                    Type::FIXED_LEN_BYTE_ARRAY => chunk.column_descr().type_length().max(0) as u64,
+                };
+                cost.memory_bytes += value_bytes * chunk.num_values().max(0) as u64;
+            }
+        }
+        costs
+    }
+
+    /// The columns with these numbers, which ascend; all of them for `None`.
+    pub(crate) fn columns(&self, numbers: Option<&[usize]>) -> Result<Arc<Columns>> {
+        match numbers {
+            None => Ok(Arc::clone(&self.all_columns)),
+            Some(numbers) => Ok(Arc::new(Columns::try_new(
+                &self.footer,
+                self.schema(),
+                numbers,
+            )?)),
+        }
     }
 
     /// The row group that holds a row, with the numbers of its rows in the file.

@@ -11,14 +11,16 @@ mod codec;
 mod error;
 mod file;
 pub mod footer;
+mod group;
 mod messages;
 mod page;
 mod pages;
 mod rows;
+mod selection;
 mod thrift;
 mod wanted;
 
 pub use colonnade_core::text::json_string;
 pub use error::{ErrorCode, ReadError};
-pub use file::{Opening, ParquetFile};
+pub use file::{ColumnCost, Opening, ParquetFile};
 pub use rows::{RowReader, Step};

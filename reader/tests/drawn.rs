@@ -6,11 +6,16 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use arrow_array::builder::{ListBuilder, StringBuilder};
+use arrow_array::cast::AsArray;
 use arrow_array::types::Int32Type;
 use arrow_array::{
     ArrayRef, BooleanArray, DictionaryArray, Float64Array, Int64Array, RecordBatch, StringArray,
+    UInt32Array,
 };
 use arrow_ipc::reader::StreamReader;
+use arrow_schema::DataType;
+use arrow_select::concat::concat_batches;
+use arrow_select::take::take_record_batch;
 use bytes::Bytes;
 use colonnade_reader::{Opening, ParquetFile, RowReader, Step};
 use parquet::arrow::ArrowWriter;
@@ -21,6 +26,13 @@ use parquet::file::properties::{EnabledStatistics, WriterProperties, WriterVersi
 struct Draw(u64);
 
 impl Draw {
+    fn of(seed: u64, case: u64) -> Self {
+        Self(
+            seed.wrapping_mul(0x9E37_79B9_7F4A_7C15)
+                .wrapping_add(case + 1),
+        )
+    }
+
     fn below(&mut self, end: usize) -> usize {
         self.0 ^= self.0 << 13;
         self.0 ^= self.0 >> 7;
@@ -31,6 +43,15 @@ impl Draw {
     fn one<T: Copy>(&mut self, items: &[T]) -> T {
         items[self.below(items.len())]
     }
+}
+
+fn seed() -> u64 {
+    let seed = std::env::var("COLONNADE_SEED")
+        .ok()
+        .and_then(|seed| seed.parse().ok());
+    let seed = seed.unwrap_or(1);
+    println!("COLONNADE_SEED={seed}");
+    seed
 }
 
 fn drawn_batch(draw: &mut Draw, num_rows: usize) -> RecordBatch {
@@ -131,8 +152,7 @@ fn open(file: &[u8]) -> ParquetFile {
 }
 
 /// Reads rows; the bytes arrive in a drawn order, and as late as possible or earlier.
-fn read(draw: &mut Draw, file: &[u8], parquet: &mut ParquetFile, rows: Range<u64>) -> Vec<u8> {
-    let mut reader = RowReader::new(parquet, rows);
+fn read(draw: &mut Draw, file: &[u8], parquet: &mut ParquetFile, mut reader: RowReader) -> Vec<u8> {
     let mut on_their_way: Vec<Range<u64>> = Vec::new();
     let mut stream = Vec::new();
     loop {
@@ -163,16 +183,9 @@ fn read(draw: &mut Draw, file: &[u8], parquet: &mut ParquetFile, rows: Range<u64
 
 #[test]
 fn rows_are_those_that_were_written() {
-    let seed = std::env::var("COLONNADE_SEED")
-        .ok()
-        .and_then(|seed| seed.parse().ok());
-    let seed: u64 = seed.unwrap_or(1);
-    println!("COLONNADE_SEED={seed}");
+    let seed = seed();
     for case in 0..60 {
-        let mut draw = Draw(
-            seed.wrapping_mul(0x9E37_79B9_7F4A_7C15)
-                .wrapping_add(case + 1),
-        );
+        let mut draw = Draw::of(seed, case);
         let num_rows = draw.one(&[0, 1, 69, 1025, 3000]);
         let batch = drawn_batch(&mut draw, num_rows);
         let file = drawn_file(&mut draw, &batch);
@@ -184,7 +197,8 @@ fn rows_are_those_that_were_written() {
             let range = draw.one(
                 &[0..u64::MAX, start as u64..end as u64].map(|range| (range.start, range.end)),
             );
-            let stream = read(&mut draw, &file, &mut parquet, range.0..range.1);
+            let reader = RowReader::new(&parquet, range.0..range.1, None).unwrap();
+            let stream = read(&mut draw, &file, &mut parquet, reader);
             let mut row = range.0 as usize;
             for decoded in StreamReader::try_new(&stream[..], None).unwrap() {
                 let decoded = decoded.unwrap();
@@ -199,6 +213,61 @@ fn rows_are_those_that_were_written() {
             assert_eq!(row, (range.1 as usize).min(num_rows), "case {case}");
         }
     }
+}
+
+#[test]
+fn selected_rows_and_columns_are_those_that_were_written() {
+    let seed = seed();
+    for case in 0..80 {
+        let mut draw = Draw::of(seed, 1000 + case);
+        let num_rows = draw.one(&[1, 69, 1025, 3000]);
+        let batch = drawn_batch(&mut draw, num_rows);
+        let file = drawn_file(&mut draw, &batch);
+        let mut parquet = open(&file);
+        let step = draw.one(&[1, 2, 40, 900]);
+        let mut rows: Vec<u32> = (0..num_rows as u32)
+            .filter(|_| draw.below(step) == 0)
+            .collect();
+        let is_reordered = draw.below(3) == 0 && rows.len() > 1;
+        if is_reordered {
+            for _ in 0..rows.len() {
+                let (a, b) = (draw.below(rows.len()), draw.below(rows.len()));
+                rows.swap(a, b);
+            }
+            rows.push(rows[0]);
+        }
+        let columns: Vec<usize> = (0..batch.num_columns())
+            .filter(|_| draw.below(2) == 0)
+            .collect();
+        let chosen = (!columns.is_empty()).then_some(&columns[..]);
+        let reader = RowReader::selected(&parquet, &rows, chosen, 5).unwrap();
+        let stream = read(&mut draw, &file, &mut parquet, reader);
+        let decoded: Vec<RecordBatch> = StreamReader::try_new(&stream[..], None)
+            .unwrap()
+            .map(Result::unwrap)
+            .collect();
+        let schema = decoded[0].schema();
+        let decoded = concat_batches(&schema, &decoded).unwrap();
+        let expected = match chosen {
+            Some(columns) => batch.project(columns).unwrap(),
+            None => batch,
+        };
+        let expected = take_record_batch(&expected, &UInt32Array::from(rows)).unwrap();
+        assert_eq!(decoded.num_rows(), expected.num_rows(), "case {case}");
+        for (ours, theirs) in decoded.columns().iter().zip(expected.columns()) {
+            // Taking rows may order the words of a dictionary in another way.
+            match ours.data_type() {
+                DataType::Dictionary(..) => assert_eq!(words(ours), words(theirs), "case {case}"),
+                _ => assert_eq!(ours, theirs, "case {case}"),
+            }
+        }
+    }
+}
+
+fn words(array: &ArrayRef) -> Vec<Option<&str>> {
+    let dictionary = array.as_dictionary::<Int32Type>();
+    let words = dictionary.downcast_dict::<StringArray>().unwrap();
+    words.into_iter().collect()
 }
 
 #[test]

@@ -3,7 +3,7 @@
 //! A damaged file can make a library trap. An instance of its own ends with its file, and the others go on. The glue of
 //! wasm-bindgen has one instance for a page, so these are plain exports. Calls do not nest.
 //!
-//! Bytes go in through [`input`]. Results come out through [`output`]: the bytes of a message, pairs of 64-bit floats for
+//! Bytes and 32-bit numbers go in through [`input`]. Results come out through [`output`]: the bytes of a message, pairs of 64-bit floats for
 //! ranges, or JSON.
 
 use std::cell::RefCell;
@@ -28,7 +28,7 @@ struct Instance {
     output: Vec<u8>,
     opening: Option<Opening>,
     file: Option<ParquetFile>,
-    readers: HashMap<u32, RowReader>,
+    readers: HashMap<u32, Result<RowReader, ReadError>>,
     next_reader: u32,
 }
 
@@ -47,6 +47,25 @@ impl Instance {
         let code = error.code.name();
         self.output = format!(r#"{{"code":"{code}","message":{message}{row}}}"#).into_bytes();
         FAILED
+    }
+
+    /// The input as 32-bit numbers.
+    fn take_numbers(&mut self) -> Vec<u32> {
+        let input = std::mem::take(&mut self.input);
+        let (numbers, _) = input.as_chunks();
+        numbers
+            .iter()
+            .map(|bytes| u32::from_le_bytes(*bytes))
+            .collect()
+    }
+
+    /// Begins a reader of the open file.
+    fn begin(&mut self, make: impl FnOnce(&ParquetFile) -> Result<RowReader, ReadError>) -> u32 {
+        self.next_reader += 1;
+        if let Some(file) = &self.file {
+            self.readers.insert(self.next_reader, make(file));
+        }
+        self.next_reader
     }
 
     fn put_ranges(&mut self, ranges: &[std::ops::Range<u64>]) {
@@ -131,17 +150,48 @@ pub extern "C" fn num_rows() -> f64 {
     })
 }
 
-/// Begins to read rows `[start, end)` of the open file. Returns the number of the reader.
+/// Writes as output what it takes to read each column of the open file: bytes of the file, and bytes of memory at least.
+#[unsafe(no_mangle)]
+pub extern "C" fn column_costs() {
+    with(|instance| {
+        let costs = instance
+            .file
+            .as_ref()
+            .map_or(Vec::new(), ParquetFile::column_costs);
+        let numbers = costs
+            .iter()
+            .flat_map(|cost| [cost.file_bytes as f64, cost.memory_bytes as f64]);
+        instance.output = numbers.flat_map(f64::to_le_bytes).collect();
+    });
+}
+
+/// Begins to read rows `[start, end)` of the open file. The input has the numbers of the columns; without any, all are
+/// read. Returns the number of the reader; a fault is told by its first step.
 #[unsafe(no_mangle)]
 pub extern "C" fn read(start: f64, end: f64) -> u32 {
     with(|instance| {
-        instance.next_reader += 1;
-        if let Some(file) = &instance.file {
-            let reader = RowReader::new(file, start as u64..end as u64);
-            instance.readers.insert(instance.next_reader, reader);
-        }
-        instance.next_reader
+        let numbers = instance.take_numbers();
+        instance.begin(|file| {
+            RowReader::new(file, start as u64..end as u64, columns(&numbers).as_deref())
+        })
     })
+}
+
+/// Begins to read single rows of the open file, in their order. The input has the numbers of `num_columns` columns, and
+/// then of the rows, which are numbered from `first_row` on in the stream. Returns the number of the reader, as `read`.
+#[unsafe(no_mangle)]
+pub extern "C" fn read_rows(first_row: f64, num_columns: usize) -> u32 {
+    with(|instance| {
+        let numbers = instance.take_numbers();
+        let (wanted, rows) = numbers.split_at(num_columns.min(numbers.len()));
+        instance.begin(|file| {
+            RowReader::selected(file, rows, columns(wanted).as_deref(), first_row as u64)
+        })
+    })
+}
+
+fn columns(numbers: &[u32]) -> Option<Vec<usize>> {
+    (!numbers.is_empty()).then(|| numbers.iter().map(|number| *number as usize).collect())
 }
 
 /// Lets a reader do a piece of work.
@@ -151,6 +201,13 @@ pub extern "C" fn step(reader: u32) -> u32 {
         let (Some(file), Some(rows)) = (&mut instance.file, instance.readers.get_mut(&reader))
         else {
             return DONE;
+        };
+        let rows = match rows {
+            Ok(rows) => rows,
+            Err(error) => {
+                let error = error.clone();
+                return instance.fail(&error, None);
+            }
         };
         match rows.step(file) {
             Ok(Step::Message(message)) => {
@@ -172,11 +229,11 @@ pub extern "C" fn step(reader: u32) -> u32 {
 #[unsafe(no_mangle)]
 pub extern "C" fn wanted(reader: u32) {
     with(|instance| {
-        let ranges = instance
-            .readers
-            .get_mut(&reader)
-            .map(RowReader::take_wanted);
-        instance.put_ranges(&ranges.unwrap_or_default());
+        let ranges = match instance.readers.get_mut(&reader) {
+            Some(Ok(rows)) => rows.take_wanted(),
+            _ => Vec::new(),
+        };
+        instance.put_ranges(&ranges);
     });
 }
 
@@ -185,7 +242,7 @@ pub extern "C" fn wanted(reader: u32) {
 pub extern "C" fn put(reader: u32, start: f64) {
     with(|instance| {
         let bytes = std::mem::take(&mut instance.input);
-        if let Some(rows) = instance.readers.get_mut(&reader) {
+        if let Some(Ok(rows)) = instance.readers.get_mut(&reader) {
             rows.put(start as u64, &bytes.into());
         }
     });
@@ -195,7 +252,8 @@ pub extern "C" fn put(reader: u32, start: f64) {
 #[unsafe(no_mangle)]
 pub extern "C" fn close(reader: u32) {
     with(|instance| {
-        if let (Some(file), Some(rows)) = (&mut instance.file, instance.readers.remove(&reader)) {
+        if let (Some(file), Some(Ok(rows))) = (&mut instance.file, instance.readers.remove(&reader))
+        {
             rows.close(file);
         }
     });
