@@ -4,9 +4,9 @@ use std::collections::VecDeque;
 use std::ops::Range;
 use std::sync::Arc;
 
-use arrow_array::{RecordBatch, RecordBatchOptions, UInt32Array};
-use arrow_select::concat::concat_batches;
-use arrow_select::take::take_record_batch;
+use arrow_array::{Array, ArrayRef, RecordBatch, RecordBatchOptions, make_array};
+use arrow_data::ArrayData;
+use arrow_data::transform::MutableArrayData;
 use bytes::Bytes;
 
 use crate::error::{ReadError, Result};
@@ -82,10 +82,11 @@ struct Reordering {
     /// For each wanted row, its place among the selected ones.
     ranks: Vec<u32>,
     read: Vec<RecordBatch>,
+    /// How many rows have been read before each batch.
+    starts: Vec<usize>,
+    num_rows: usize,
     num_bytes: usize,
-    /// All rows, in the wanted order.
-    ordered: Option<RecordBatch>,
-    /// How many of them have been written.
+    /// How many rows have been written.
     num_written: usize,
 }
 
@@ -134,8 +135,9 @@ impl RowReader {
         reader.reordering = Some(Reordering {
             ranks,
             read: Vec::new(),
+            starts: Vec::new(),
+            num_rows: 0,
             num_bytes: 0,
-            ordered: None,
             num_written: 0,
         });
         Ok(reader)
@@ -336,6 +338,8 @@ impl Reordering {
     /// Keeps rows until all have been read.
     fn add(&mut self, batch: RecordBatch) -> Result<()> {
         self.num_bytes += batch.get_array_memory_size();
+        self.starts.push(self.num_rows);
+        self.num_rows += batch.num_rows();
         self.read.push(batch);
         if self.num_bytes > MAX_REORDERED_BYTES {
             return Err(ReadError::too_large(format!(
@@ -347,24 +351,41 @@ impl Reordering {
         Ok(())
     }
 
+    /// The next rows in the wanted order.
     fn next(&mut self, columns: &Columns) -> Result<Option<RecordBatch>> {
-        let ordered = match self.ordered.take() {
-            Some(ordered) => ordered,
-            None => {
-                let read = concat_batches(&columns.schema, &std::mem::take(&mut self.read))?;
-                let ranks = UInt32Array::from(std::mem::take(&mut self.ranks));
-                take_record_batch(&read, &ranks)?
-            }
-        };
-        let num_all = ordered.num_rows();
-        let row_bytes = (self.num_bytes / num_all.max(1)).max(1);
+        let row_bytes = (self.num_bytes / self.num_rows.max(1)).max(1);
         let fitting = (MESSAGE_BYTES as usize / row_bytes).clamp(1, MAX_ROWS as usize);
-        let num_rows = fitting.min(num_all - self.num_written);
-        let next = (num_rows > 0).then(|| ordered.slice(self.num_written, num_rows));
-        self.num_written += num_rows;
-        self.ordered = Some(ordered);
-        Ok(next)
+        let rest = &self.ranks[self.num_written..];
+        let ranks = &rest[..fitting.min(rest.len())];
+        if ranks.is_empty() {
+            return Ok(None);
+        }
+        let places = ranks.iter().map(|rank| {
+            let batch = self
+                .starts
+                .partition_point(|start| *start <= *rank as usize)
+                - 1;
+            (batch, *rank as usize - self.starts[batch])
+        });
+        let places: Vec<(usize, usize)> = places.collect();
+        let arrays = (0..columns.schema.fields().len()).map(|column| {
+            let read = self.read.iter().map(|batch| batch.column(column).to_data());
+            pick(&read.collect::<Vec<_>>(), &places)
+        });
+        let arrays = arrays.collect::<Result<_>>()?;
+        let batch = RecordBatch::try_new(Arc::clone(&columns.schema), arrays)?;
+        self.num_written += ranks.len();
+        Ok(Some(batch))
     }
+}
+
+/// The values at places: each the number of an array, and a position in it.
+fn pick(arrays: &[ArrayData], places: &[(usize, usize)]) -> Result<ArrayRef> {
+    let mut picked = MutableArrayData::new(arrays.iter().collect(), false, places.len());
+    for (array, position) in places {
+        picked.try_extend(*array, *position, position + 1)?;
+    }
+    Ok(make_array(picked.freeze()))
 }
 
 /// A batch with the fields of the table, which may have extension types.

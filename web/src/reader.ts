@@ -1,20 +1,29 @@
 import type { FileOrder } from "./model/file-source.js";
-import { serveFile } from "./reader/serve.js";
+import { type ServedFile, serveFile } from "./reader/serve.js";
+import type { WasmModule } from "./rpc/messages.js";
 
 export { serveFile };
 
-/** A file to open with its number, or the number of a file to close. */
-export type ReaderOrder = { id: number; order: FileOrder } | { close: number };
+/** A file to open with its number; what an open file needs; or the number of a file to close. */
+export type ReaderOrder =
+  | { id: number; order: FileOrder }
+  | { id: number; ports: MessagePort[] }
+  | { id: number; wasm: WasmModule | string | undefined }
+  | { close: number };
 
 // Only in a worker that `open` started, not in another page or worker that imports this file.
 const scope = globalThis as unknown as Worker & { document?: unknown; name?: unknown };
 if (scope.document === undefined && scope.name === "colonnade-reader") {
-  const files = new Map<number, () => void>();
+  const files = new Map<number, ServedFile>();
   scope.postMessage("ready");
   scope.addEventListener("message", ({ data }: MessageEvent<ReaderOrder>) => {
     if ("close" in data) {
-      files.get(data.close)?.();
+      files.get(data.close)?.close();
       files.delete(data.close);
+    } else if ("ports" in data) {
+      files.get(data.id)?.serve(data.ports);
+    } else if ("wasm" in data) {
+      files.get(data.id)?.useDecoder(data.wasm);
     } else {
       files.set(data.id, serveFile(data.order));
     }

@@ -72,7 +72,6 @@ test.runIf(isBuilt)("the only other files are the tools that are loaded late", (
     "inspector.js",
     "notices.js",
     "open.js",
-    "query-record.js",
     "reader.js",
     "rows-file.js",
     "selected-values.js",

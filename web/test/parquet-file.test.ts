@@ -7,7 +7,7 @@ import { type Table, tableFromIPC } from "apache-arrow";
 import { describe, expect, test } from "vitest";
 import { serveFetch } from "../src/http/fetch-bridge.js";
 import { ColonnadeError } from "../src/model/errors.js";
-import { serveTable } from "../src/reader/file-server.js";
+import { FileServer } from "../src/reader/file-server.js";
 import { ParquetFile } from "../src/reader/parquet-file.js";
 import { seededRandom } from "./random.js";
 import { read } from "./rows.js";
@@ -53,12 +53,19 @@ const contentOf = (name: string) => files.get(name) ?? new Uint8Array();
 const open = (bytes: Uint8Array<ArrayBuffer>) =>
   ParquetFile.open({ kind: "blob", blob: new Blob([bytes]) }, compiled, NEVER);
 
+/** Answers requests for the rows of a file. */
+const answerOf = (opening: Promise<ParquetFile>) => {
+  const order = { file: { kind: "blob", blob: new Blob() }, memoryBytes: 2 ** 30 } as const;
+  const wasm = Promise.resolve(new Uint8Array(read("pkg/colonnade_wasm_bg.wasm")));
+  return new FileServer(opening, { ...order, computedBytes: 2 ** 28 }, wasm).answer;
+};
+
 /** All bytes of a stream. */
 const bytesOf = async (stream: ReadableStream<Uint8Array>) =>
   new Uint8Array(await new Response(stream as ReadableStream<BufferSource>).arrayBuffer());
 
 const streamOf = (file: ParquetFile, start = 0, end = file.numRows) =>
-  bytesOf(file.rows(start, end, NEVER));
+  bytesOf(file.rows({ start, end }, NEVER));
 
 /** Rows of batches whose messages alone are read: Arrow's reader does not know all types and compressions. */
 function rowsOfMessages(stream: Uint8Array): number {
@@ -248,8 +255,8 @@ describe.runIf(conformance !== undefined)("the files of other programs", () => {
     const whole = await streamOf(file);
     const wholeColumns = decode(whole);
     const cancelled = new AbortController();
-    const aborted = file.rows(0, file.numRows, cancelled.signal).getReader();
-    const left = file.rows(1000, file.numRows, NEVER).getReader();
+    const aborted = file.rows({ start: 0, end: file.numRows }, cancelled.signal).getReader();
+    const left = file.rows({ start: 1000, end: file.numRows }, NEVER).getReader();
     const full = streamOf(file);
     const part = streamOf(file, 3000, 5000);
     for (let chunk = 0; chunk < 3; chunk++) {
@@ -267,15 +274,15 @@ describe.runIf(conformance !== undefined)("the files of other programs", () => {
 
   test("a stream that is not read does no work, and can be cancelled", async () => {
     const file = await open(contentOf(PAGES));
-    await file.rows(0, file.numRows, NEVER).cancel();
-    const gone = file.rows(0, file.numRows, AbortSignal.abort()).getReader();
+    await file.rows({ start: 0, end: file.numRows }, NEVER).cancel();
+    const gone = file.rows({ start: 0, end: file.numRows }, AbortSignal.abort()).getReader();
     await expect(gone.read()).rejects.toMatchObject({ name: "AbortError" });
     expect(rowsOfMessages(await streamOf(file, 0, 10))).toBe(10);
   });
 
   test("rows are served by their numbers, as a server does", async () => {
     const file = await open(contentOf(PAGES));
-    const answer = serveTable(Promise.resolve(file));
+    const answer = answerOf(Promise.resolve(file));
     const rowsAt = async (query: string, headers: Record<string, string> = {}) => {
       const response = await answer(`https://file.invalid/v1/tables/t/rows${query}`, { headers });
       expect(response.headers.get("x-result-order"), query).toBe("partition");
@@ -300,7 +307,7 @@ describe.runIf(conformance !== undefined)("the files of other programs", () => {
 
   test("rows behind the end are none", async () => {
     const file = await open(contentOf(PAGES));
-    const answer = serveTable(Promise.resolve(file));
+    const answer = answerOf(Promise.resolve(file));
     const response = await answer("https://file.invalid/v1/tables/t/rows?offset=999999", {});
     expect(rowsOfMessages(new Uint8Array(await response.arrayBuffer()))).toBe(0);
     expect(rowsOfMessages(await streamOf(file, 0, 10))).toBe(10);
@@ -319,14 +326,14 @@ describe.runIf(conformance !== undefined)("the files of other programs", () => {
     const remote = { url, credentials: "omit", fetch: port2 } as const;
     const opening = ParquetFile.open({ kind: "remote", ...remote, headers: [] }, compiled, NEVER);
     opening.catch(() => undefined);
-    const response = await serveTable(opening)("https://file.invalid/v1/tables/t/rows", {});
+    const response = await answerOf(opening)("https://file.invalid/v1/tables/t/rows", {});
     port1.close();
     expect(await response.json()).toMatchObject({ code: "network_error" });
   });
 
   test("a file that cannot be opened is the answer to each request", async () => {
     const opening = open(new TextEncoder().encode("this is not a Parquet file, but it is long"));
-    const answer = serveTable(opening);
+    const answer = answerOf(opening);
     for (const path of ["tables/t/rows", "query/q"]) {
       const response = await answer(`https://file.invalid/v1/${path}`, {});
       expect(response.status).toBe(422);

@@ -1,29 +1,38 @@
-import { fetchThrough, serveFetch } from "../http/fetch-bridge.js";
-import { fetchQueryJson } from "../http/query-record.js";
+import { type Fetch, fetchThrough, serveFetch } from "../http/fetch-bridge.js";
 import { claimQuery } from "../http/query-request.js";
+import type { Arrangement } from "../model/arrangement.js";
 import { ColonnadeError } from "../model/errors.js";
 import type { FileFacts, FileOrder, FileSource } from "../model/file-source.js";
-import { type PreparedSource, type RequestOptions, type TableSource, urlOf } from "./source.js";
-import { type WorkerOptions, workerAt } from "./start-worker.js";
+import { predicateJson } from "../model/predicate.js";
+import type { WasmModule } from "../rpc/messages.js";
+import type { PreparedSource, RequestOptions, TableSource } from "./source.js";
+import { urlOf } from "./source.js";
+import { findWasm, type WorkerOptions, workerAt } from "./start-worker.js";
 
 /** Where the reader answers. Nothing is ever sent there. */
-const INNER = "http://reader.localhost";
+const TABLE = "http://reader.localhost/v1/tables/file";
 
 /** The name by which the worker knows itself. */
 const NAME = "colonnade-reader";
 
-/** A remote file above this size shows its rows on demand; a smaller one is read whole. */
-const ON_DEMAND_BYTES = 32 * 1024 * 1024;
+/** The share of the memory budget that is for columns which are computed with. */
+const COMPUTED_SHARE = 1 / 4;
 
 /** What `reader.js` exports. */
 interface ReaderModule {
-  serveFile(order: FileOrder): () => void;
+  serveFile(order: FileOrder): ReaderFile;
+}
+
+/** A file that the reader has open. */
+interface ReaderFile {
+  serve(ports: MessagePort[]): void;
+  useDecoder(wasm: WasmModule | string | undefined): void;
+  close(): void;
 }
 
 /** The reader of this page's files. */
 interface Reader {
-  /** Opens a file; the returned function closes it. */
-  open(order: FileOrder, transfer: Transferable[]): () => void;
+  open(order: FileOrder, transfer: Transferable[]): ReaderFile;
 }
 
 const readers = new Map<string, Promise<Reader>>();
@@ -57,36 +66,72 @@ export async function prepareFile(
     file = { kind: "blob", blob: source instanceof Blob ? source : new Blob([source as BlobPart]) };
   }
   const reader = await readerOf(options);
-  const [ours, workers] = [new MessageChannel(), new MessageChannel()];
-  const ports = [ours.port2, workers.port2];
-  const end = reader.open({ file, ports }, [...transfer, ...ports]);
-  const close = () => {
-    end();
-    ours.port1.close();
-  };
-  signal?.addEventListener("abort", close);
-  try {
-    const send = fetchThrough(ours.port1);
+  const computedBytes = memoryBytes * COMPUTED_SHARE;
+  const opened = reader.open({ file, memoryBytes, computedBytes }, transfer);
+  void findWasm(options).then(opened.useDecoder);
+  const onDemandBytes = loadAll ? undefined : memoryBytes - computedBytes;
+  return new OpenFile(opened, onDemandBytes, signal).rows({ sort: [], filter: null });
+}
+
+/** A file of which tables are open. */
+class OpenFile {
+  readonly #file: ReaderFile;
+  readonly #onDemandBytes: number | undefined;
+  readonly #signal: AbortSignal | undefined;
+  #numTables = 0;
+
+  constructor(
+    file: ReaderFile,
+    onDemandBytes: number | undefined,
+    signal: AbortSignal | undefined,
+  ) {
+    this.#file = file;
+    this.#onDemandBytes = onDemandBytes;
+    this.#signal = signal;
+  }
+
+  /** The rows in an arrangement. The file is closed with the last source of its rows. */
+  rows({ sort, filter }: Arrangement): PreparedSource {
+    const [ours, workers] = [new MessageChannel(), new MessageChannel()];
+    this.#file.serve([ours.port2, workers.port2]);
+    this.#numTables++;
+    let isOpen = true;
+    const close = () => {
+      ours.port1.close();
+      if (isOpen && --this.#numTables === 0) this.#file.close();
+      isOpen = false;
+    };
+    const parameters = new URLSearchParams();
+    if (filter !== null) parameters.set("filter", predicateJson(filter));
+    const keys = sort.map(
+      ({ column, descending }) => `${descending ? "-" : ""}"${column.replaceAll('"', '""')}"`,
+    );
+    if (keys.length > 0) parameters.set("sort", keys.join(","));
     const wire = claimQuery({
       kind: "url",
-      url: `${INNER}/v1/tables/file/rows`,
+      url: `${TABLE}/rows?${parameters}`,
       method: "GET",
       headers: [],
       body: null,
       credentials: "omit",
     });
     wire.fetch = workers.port1;
-    const { query } = wire;
-    if (query === undefined) throw new Error("the reader's address is not a server's");
-    const either = signal ?? new AbortController().signal;
-    const facts: FileFacts = JSON.parse(await fetchQueryJson(wire, query, "", either, send));
-    facts.isOnDemand = file.kind === "remote" && facts.bytes > ON_DEMAND_BYTES && !loadAll;
-    if (facts.isOnDemand) query.onDemandBytes = memoryBytes;
-    return { wire, transfer: [workers.port1], fetch: send, port: { close }, file: facts };
-  } catch (thrown) {
-    close();
-    throw thrown;
+    if (wire.query !== undefined) wire.query.onDemandBytes = this.#onDemandBytes;
+    const send = fetchThrough(ours.port1);
+    const file: PreparedSource["file"] = { arranged: (wanted) => this.rows(wanted) };
+    void learn(send, file, this.#signal).catch(close);
+    return { wire, transfer: [workers.port1], fetch: send, port: { close }, file };
   }
+}
+
+/** Fetches what the reader says of a file. If that fails, so do the rows. Rejects if `signal` aborts before. */
+async function learn(
+  send: Fetch,
+  file: Partial<FileFacts>,
+  signal: AbortSignal | undefined,
+): Promise<void> {
+  const response = await send(TABLE, { signal: signal ?? null });
+  if (response.ok) Object.assign(file, await response.json());
 }
 
 /** The reader of the page, which is started once. */
@@ -114,7 +159,7 @@ async function startReader(inWorker: boolean, readerSrc?: string | URL): Promise
       href === undefined
         ? await import("../reader.js")
         : await import(/* @vite-ignore */ /* webpackIgnore: true */ href);
-    return { open: (order) => serveFile(order) };
+    return { open: serveFile };
   } catch (thrown) {
     reason ||= thrown instanceof Error ? thrown.message : String(thrown);
     throw new ColonnadeError(
@@ -146,7 +191,11 @@ function inOwnWorker(worker: Worker): Promise<Reader> {
   const open: Reader["open"] = (order, transfer) => {
     const id = numFiles++;
     worker.postMessage({ id, order }, transfer);
-    return () => worker.postMessage({ close: id });
+    return {
+      serve: (ports) => worker.postMessage({ id, ports }, ports),
+      useDecoder: (wasm) => worker.postMessage({ id, wasm }),
+      close: () => worker.postMessage({ close: id }),
+    };
   };
   return new Promise((resolve, reject) => {
     worker.addEventListener("message", () => resolve({ open }), { once: true });

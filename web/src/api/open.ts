@@ -46,6 +46,8 @@ export interface ElementOptions {
   isShown?: boolean;
   /** The server sorts or filters the rows, so that their numbers are not known. */
   isArranged?: boolean;
+  /** Makes the source, if it is rows of a Parquet file that is open. */
+  prepare?: (() => PreparedSource) | undefined;
 }
 
 /** Like {@link open}, with the options that only the element sets. */
@@ -68,7 +70,7 @@ export async function openFor(
 }
 
 async function openOnce(
-  { numRows, ...element }: ElementOptions,
+  { numRows, prepare, ...element }: ElementOptions,
   source: TableSource,
   options: OpenOptions,
   finding: ReturnType<typeof findWasm>,
@@ -79,7 +81,11 @@ async function openOnce(
   // Comes first, so that the worker starts while the page prepares the source.
   const opened = new AbortController();
   const starting = startWorker(options, signal, opened.signal);
-  const preparing = [starting, finding, prepare(source, options, isParquet)] as const;
+  const preparing = [
+    starting,
+    finding,
+    prepare?.() ?? prepareAny(source, options, isParquet),
+  ] as const;
   try {
     const [worker, wasm, prepared] = await Promise.all(preparing).catch((thrown) => {
       starting.then((unused) => unused.release()).catch(() => undefined);
@@ -101,7 +107,7 @@ async function openOnce(
 }
 
 /** Prepares a source for the worker: a Parquet file for its reader, which is loaded with the first such file. */
-async function prepare(
+async function prepareAny(
   source: TableSource,
   options: OpenOptions,
   isParquet: boolean,

@@ -3,6 +3,7 @@ import { bodyOfResponse } from "../http/body.js";
 import { type Fetch, serveFetch } from "../http/fetch-bridge.js";
 import { serveStream } from "../http/port-stream.js";
 import { claimQuery } from "../http/query-request.js";
+import type { Arrangement } from "../model/arrangement.js";
 import { ColonnadeError } from "../model/errors.js";
 import type { FileFacts } from "../model/file-source.js";
 import type { UrlSource, WireSource } from "../model/wire-source.js";
@@ -37,6 +38,11 @@ export interface RequestOptions {
   fetch?: Fetch | undefined;
 }
 
+/** What is known of a Parquet file, and its rows in another arrangement. */
+export type OpenedFile = Partial<FileFacts> & {
+  arranged(arrangement: Arrangement): PreparedSource;
+};
+
 /** A source in the form that the worker takes, with the objects to transfer. */
 export interface PreparedSource {
   wire: WireSource;
@@ -46,7 +52,7 @@ export interface PreparedSource {
   /** The port by which the worker calls `fetch`; closed with the table. */
   port?: { close(): void };
   /** Set if the source is a Parquet file that the reader reads. */
-  file?: FileFacts;
+  file?: OpenedFile;
 }
 
 /** Prepares a source for the worker. Rejects for a Response with an error status. */

@@ -5,7 +5,6 @@ import { PoolServer } from "../http/pool-server.js";
 import { queryUrl } from "../http/query-request.js";
 import type { SortKey } from "../model/arrangement.js";
 import { ColonnadeError, cancelledError, isFatal, workerLost } from "../model/errors.js";
-import type { FileFacts } from "../model/file-source.js";
 import type { Predicate } from "../model/predicate.js";
 import type { StreamProgress } from "../model/progress.js";
 import type { RowWindow } from "../model/row-window.js";
@@ -23,7 +22,7 @@ import type {
   View,
   WorkOptions,
 } from "./row-reader.js";
-import type { PreparedSource } from "./source.js";
+import type { OpenedFile, PreparedSource } from "./source.js";
 import { TableReader } from "./table-reader.js";
 import { onWake } from "./wake.js";
 import type { TableWorker } from "./worker-lease.js";
@@ -275,7 +274,7 @@ export class Table extends EventTarget {
   }
 
   /** @internal What is known of the Parquet file that the reader reads; undefined for other sources. */
-  get file(): FileFacts | undefined {
+  get file(): OpenedFile | undefined {
     return this.#prepared.file;
   }
 

@@ -10,19 +10,24 @@ export type FileSource =
       fetch?: MessagePort | undefined;
     };
 
-/** Tells the reader to open a file and to serve its rows through `ports`, as `serveFetch` does. */
+/** Tells the reader to open a file. */
 export interface FileOrder {
   file: FileSource;
-  ports: MessagePort[];
+  /** The memory budget of the table, in bytes. */
+  memoryBytes: number;
+  /** How much of it columns may take that are computed with, in bytes. */
+  computedBytes: number;
 }
 
-/** What the reader says of a file, in the record of its rows. */
+/** What the reader says of a file. */
 export interface FileFacts {
   rows: number;
   bytes: number;
-  /** Whether rows load on demand, and could all be read instead. */
-  isOnDemand?: boolean;
+  /** Whether rows load when they are looked at, and could all be read instead. */
+  canLoadAll: boolean;
   warning?: FileWarning | undefined;
+  /** The compressed size of each column in the file, in bytes. */
+  columnBytes: number[];
 }
 
 /**

@@ -1,19 +1,27 @@
-import type { FileFacts, FileSource } from "../model/file-source.js";
+import type { FileSource, FileWarning } from "../model/file-source.js";
 import { yieldToEventLoop } from "../rpc/event-loop.js";
 import { BlobBytes, type ByteSource } from "./byte-source.js";
-import { ParquetModule } from "./parquet-module.js";
+import { type ColumnCost, ParquetModule } from "./parquet-module.js";
 import { RemoteBytes } from "./remote-bytes.js";
+
+/** What the module reads first, from the end of a file. */
+const TAIL_BYTES = 512 * 1024;
+
+/** Rows of a file: a range of their numbers, or some numbers and the place of the first one in a result. */
+export type FileRows = { start: number; end: number } | { numbers: Uint32Array; firstRow: number };
 
 /** A Parquet file that is open. */
 export class ParquetFile {
   readonly #bytes: ByteSource;
   readonly #module: ParquetModule;
   readonly numRows: number;
+  readonly columnCosts: readonly ColumnCost[];
 
   private constructor(bytes: ByteSource, module: ParquetModule) {
     this.#bytes = bytes;
     this.#module = module;
     this.numRows = module.numRows;
+    this.columnCosts = module.columnCosts;
   }
 
   /** Reads the footer of a file. Rejects with what is wrong with the file or its host. */
@@ -24,27 +32,46 @@ export class ParquetFile {
   ): Promise<ParquetFile> {
     // The module is loaded while the host is asked.
     const making = compiled.then((module) => ParquetModule.make(module));
-    const [bytes, module] = await Promise.all([openBytes(file, signal), making]);
+    making.catch(() => undefined);
+    const bytes = await openBytes(file, signal);
+    const tailStart = Math.max(0, bytes.size - TAIL_BYTES);
+    const tail = bytes.read(tailStart, bytes.size, signal);
+    tail.catch(() => undefined);
+    const module = await making;
     module.begin(bytes.size);
     for (;;) {
       const needed = module.open();
       if (needed.length === 0) return new ParquetFile(bytes, module);
       const parts = needed.map(async ([start, end]) => {
-        module.putOpening(start, await bytes.read(start, end, signal));
+        const isTail = start === tailStart && end === bytes.size;
+        module.putOpening(start, await (isTail ? tail : bytes.read(start, end, signal)));
       });
       await Promise.all(parts);
     }
   }
 
-  get facts(): FileFacts {
-    const { size, warning } = this.#bytes;
-    return { rows: this.numRows, bytes: size, warning };
+  /** The least memory that all rows take, in bytes. */
+  get leastMemoryBytes(): number {
+    return this.columnCosts.reduce((sum, { memoryBytes }) => sum + memoryBytes, 0);
   }
 
-  /** Rows `[start, end)` as an Arrow stream, which is made as it is read. */
-  rows(start: number, end: number, signal: AbortSignal): ReadableStream<Uint8Array> {
+  /** The size of the file, in bytes. */
+  get size(): number {
+    return this.#bytes.size;
+  }
+
+  get warning(): FileWarning | undefined {
+    return this.#bytes.warning;
+  }
+
+  /** Rows as an Arrow stream, which is made as it is read. `columns` are numbers; none are all columns. */
+  rows(
+    rows: FileRows,
+    signal: AbortSignal,
+    columns: readonly number[] = [],
+  ): ReadableStream<Uint8Array> {
     const stopped = new AbortController();
-    const pieces = this.#pieces(start, end, AbortSignal.any([signal, stopped.signal]));
+    const pieces = this.#pieces(rows, columns, AbortSignal.any([signal, stopped.signal]));
     return new ReadableStream<Uint8Array>(
       {
         pull: async (controller) => {
@@ -62,12 +89,15 @@ export class ParquetFile {
   }
 
   async *#pieces(
-    start: number,
-    end: number,
+    rows: FileRows,
+    columns: readonly number[],
     signal: AbortSignal,
   ): AsyncGenerator<Uint8Array, void, void> {
     const module = this.#module;
-    const reader = module.read(start, end);
+    const reader =
+      "numbers" in rows
+        ? module.readRows(rows.numbers, rows.firstRow, columns)
+        : module.read(rows.start, rows.end, columns);
     const stopped = new AbortController();
     const either = AbortSignal.any([signal, stopped.signal]);
     const fetches = new Set<Promise<void>>();

@@ -12,7 +12,9 @@ interface Exports {
   open(): number;
   put_opening(start: number): void;
   num_rows(): number;
+  column_costs(): void;
   read(start: number, end: number): number;
+  read_rows(firstRow: number, numColumns: number): number;
   step(reader: number): number;
   wanted(reader: number): void;
   put(reader: number, start: number): void;
@@ -21,6 +23,12 @@ interface Exports {
 
 /** Bytes `[start, end)` of a file. */
 export type ByteRange = readonly [start: number, end: number];
+
+/** What it takes to read all values of a column, in bytes: in the file, and in memory at least. */
+export interface ColumnCost {
+  fileBytes: number;
+  memoryBytes: number;
+}
 
 /**
  * One file in an instance of the reader's module of its own. If the module traps, every later call throws
@@ -62,9 +70,30 @@ export class ParquetModule {
     return this.#call((exports) => exports.num_rows());
   }
 
-  /** Begins to read rows `[start, end)`; returns the number of the reader. */
-  read(start: number, end: number): number {
-    return this.#call((exports) => exports.read(start, end));
+  get columnCosts(): ColumnCost[] {
+    return this.#call((exports) => {
+      exports.column_costs();
+      return this.#ranges().map(([fileBytes, memoryBytes]) => ({ fileBytes, memoryBytes }));
+    });
+  }
+
+  /** Begins to read rows `[start, end)` of some columns, or of all; returns the number of the reader. */
+  read(start: number, end: number, columns: readonly number[]): number {
+    return this.#call((exports) => {
+      this.#writeNumbers(Uint32Array.from(columns));
+      return exports.read(start, end);
+    });
+  }
+
+  /** Begins to read these rows of some columns, or of all, in this order; in the stream, the first one is `firstRow`. */
+  readRows(rows: Uint32Array, firstRow: number, columns: readonly number[]): number {
+    return this.#call((exports) => {
+      const numbers = new Uint32Array(columns.length + rows.length);
+      numbers.set(columns);
+      numbers.set(rows, columns.length);
+      this.#writeNumbers(numbers);
+      return exports.read_rows(firstRow, columns.length);
+    });
   }
 
   /** Lets a reader do a piece of work: its next bytes, or what it did. Throws what is wrong with the file. */
@@ -138,6 +167,10 @@ export class ParquetModule {
       ends[2 * index] ?? 0,
       ends[2 * index + 1] ?? 0,
     ]);
+  }
+
+  #writeNumbers({ buffer }: Uint32Array<ArrayBuffer>): void {
+    this.#write(new Uint8Array(buffer));
   }
 
   #write(bytes: Uint8Array): void {

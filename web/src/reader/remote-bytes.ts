@@ -215,6 +215,8 @@ async function ask(
         method,
         headers: [...headers, ...more],
         credentials,
+        // A cache lets one request for an address wait for the other.
+        cache: "no-store",
         signal,
       });
     } catch (thrown) {

@@ -1,28 +1,50 @@
 import { serveFetch } from "../http/fetch-bridge.js";
 import { ColonnadeError } from "../model/errors.js";
 import type { FileOrder } from "../model/file-source.js";
-import { serveTable } from "./file-server.js";
+import type { WasmModule } from "../rpc/messages.js";
+import type { DecoderModule } from "./computations.js";
+import { FileServer } from "./file-server.js";
 import { ParquetFile } from "./parquet-file.js";
+
+/** A file that is open. */
+export interface ServedFile {
+  /** Answers the requests of a table and its page, which come through these ports. */
+  serve(ports: MessagePort[]): void;
+  /** The decoder's module or its address, if not beside the reader; computations wait for it. */
+  useDecoder(wasm: WasmModule | string | undefined): void;
+  close(): void;
+}
 
 /** One compiled module for all files. */
 let compiling: Promise<WebAssembly.Module> | undefined;
 
-/** Opens a file and serves its rows through the order's ports. The returned function ends that. */
-export function serveFile({ file, ports }: FileOrder): () => void {
+/** Opens a file. */
+export function serveFile(order: FileOrder): ServedFile {
   const closed = new AbortController();
   compiling ??= compile();
-  const opening = ParquetFile.open(file, compiling, closed.signal);
-  // The error is the answer to the first request.
+  const opening = ParquetFile.open(order.file, compiling, closed.signal);
+  // The error is the answer to each request.
   opening.catch(() => undefined);
-  const answer = serveTable(opening);
-  for (const port of ports) {
-    serveFetch(answer, port);
-    // In Node, an open table does not keep the process running.
-    (port as { unref?(): void }).unref?.();
-  }
-  return () => {
-    closed.abort();
-    for (const port of ports) port.close();
+  let useDecoder: ServedFile["useDecoder"] = () => undefined;
+  const decoder: DecoderModule = new Promise((resolve) => {
+    useDecoder = resolve;
+  });
+  const server = new FileServer(opening, order, decoder);
+  const open: MessagePort[] = [];
+  return {
+    serve: (ports) => {
+      for (const port of ports) {
+        serveFetch(server.answer, port);
+        // In Node, an open table does not keep the process running.
+        (port as { unref?(): void }).unref?.();
+        open.push(port);
+      }
+    },
+    useDecoder,
+    close: () => {
+      closed.abort();
+      for (const port of open) port.close();
+    },
   };
 }
 

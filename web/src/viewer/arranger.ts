@@ -1,3 +1,4 @@
+import type { ElementOptions } from "../api/open.js";
 import type { View } from "../api/row-reader.js";
 import type { Table } from "../api/table.js";
 import { arrangedRequest } from "../http/arranged-request.js";
@@ -23,8 +24,8 @@ interface Arranged {
 
 /** The viewer of an arranger. */
 export interface ArrangerHost {
-  /** Opens the viewer's own source again (undefined), or another request in the same way. */
-  open(request: Request | undefined, signal: AbortSignal, numRows?: number): Promise<Table>;
+  /** Opens the viewer's own source again (undefined), or another request in the same way, or rows of a file. */
+  open(request: Request | undefined, signal: AbortSignal, rows: ElementOptions): Promise<Table>;
   /** Replaces the rows that are shown. */
   show(rows: ArrangedRows): void;
   /** Work began, progressed or ended, so that the viewer has to redraw. */
@@ -241,8 +242,10 @@ export class Arranger {
     const base = this.#base;
     if (base === undefined) throw new ColonnadeError("closed", "There is no table.");
     const isHere = !this.#isParked;
+    const { file } = base;
+    const prepare = file && (() => file.arranged(wanted));
     if (isUnarranged(wanted)) {
-      const table = isHere ? base : await this.#open(undefined, signal);
+      const table = isHere ? base : await this.#open(undefined, signal, { prepare });
       return { table, view: undefined };
     }
     const request = base.request && arrangedRequest(base.request, wanted);
@@ -253,9 +256,10 @@ export class Arranger {
         if (!this.#canServerArrange(thrown, base)) throw thrown;
       }
     }
-    if (request === undefined) throw notComplete(base);
+    if (!request && !file) throw (await import("./notices.js")).notComplete(base);
     const numRows = wanted.filter === null ? wholeRows(base) : undefined;
-    return { table: await this.#open(request, signal, numRows), view: undefined };
+    const rows = { numRows, prepare, isArranged: true };
+    return { table: await this.#open(request, signal, rows), view: undefined };
   }
 
   /** Whether the server can do what there is too little memory for here. */
@@ -265,8 +269,12 @@ export class Arranger {
   }
 
   /** Opens a table and waits for its first rows. */
-  async #open(request: Request | undefined, signal: AbortSignal, numRows?: number): Promise<Table> {
-    const table = await this.#host.open(request, signal, numRows);
+  async #open(
+    request: Request | undefined,
+    signal: AbortSignal,
+    rows: ElementOptions,
+  ): Promise<Table> {
+    const table = await this.#host.open(request, signal, rows);
     await firstRows(table, signal);
     if (table.state !== "failed" || table.numRows > 0) return table;
     const { error } = table;
@@ -351,15 +359,4 @@ async function firstRows(table: Table, signal: AbortSignal): Promise<void> {
 /** The number of rows of a table, if it is final. */
 function wholeRows({ state, progress }: Table): number | undefined {
   return state === "complete" || state === "windowed" ? progress.totalRows : undefined;
-}
-
-function notComplete({ state, paused }: Table): ColonnadeError {
-  const isComing = state === "streaming" && paused === undefined;
-  return new ColonnadeError(
-    "not_complete",
-    "These rows can be sorted and filtered only once all have arrived.",
-    {
-      hint: isComing ? "Try again when the table is complete." : "Load all rows first.",
-    },
-  );
 }

@@ -1,5 +1,9 @@
 import { html, nothing } from "lit";
 import type { Table } from "../api/table.js";
+import type { Arrangement } from "../model/arrangement.js";
+import { ColonnadeError } from "../model/errors.js";
+import type { Predicate } from "../model/predicate.js";
+import { distinctFields } from "../model/schema.js";
 import { formatBytes, formatMemory, formatRows } from "./status.js";
 
 /** The choice when the memory budget is full and the source cannot be read by row. */
@@ -30,15 +34,54 @@ const WARNINGS = {
 } as const;
 
 /** What is to be said of the source of a table, and the button that reads all rows of a file. */
-export function sourceNotice(table: Table, loadAll: (() => void) | undefined) {
+export function sourceNotice(
+  table: Table,
+  loadAll: (() => void) | undefined,
+  wanted: Arrangement | false,
+) {
   const { file, state, warning = file?.warning } = table;
   const [words, title] = warning === undefined ? [] : WARNINGS[warning];
-  const mayLoadAll = state === "windowed" && file?.isOnDemand && loadAll !== undefined;
-  return html`${words === undefined ? nothing : html`<span class="warning" title=${title}>${words}</span>`}${
+  const mayLoadAll = state === "windowed" && file?.canLoadAll && loadAll !== undefined;
+  const reads = wanted && state === "windowed" ? bytesToRead(table, columnsOf(wanted)) : undefined;
+  return html`${reads === undefined ? nothing : html`<span>reads ${formatBytes(reads)} of the file</span>`}${words === undefined ? nothing : html`<span class="warning" title=${title}>${words}</span>`}${
     mayLoadAll
-      ? html`<button title="Read all rows, so that they can be sorted, filtered and searched" @click=${loadAll}>
-          Load all (${formatBytes(file.bytes)})
+      ? html`<button title="Read all rows into memory: then they sort, filter and search at once" @click=${loadAll}>
+          Load all (${formatBytes(file?.bytes ?? 0)})
         </button>`
       : nothing
   }`;
+}
+
+/** What the columns with these names take in the file that a table shows, in bytes; undefined for other sources. */
+export function bytesToRead(
+  { file, schema: { fields } }: Table,
+  columns: readonly string[],
+): number | undefined {
+  const { columnBytes } = file ?? {};
+  if (columnBytes === undefined) return undefined;
+  const names = distinctFields(fields).map(({ name }) => name);
+  const all = [...new Set(columns)].map((name) => columnBytes[names.indexOf(name)] ?? 0);
+  return all.reduce((sum, bytes) => sum + bytes, 0);
+}
+
+function columnsOf({ sort, filter }: Arrangement): string[] {
+  return [...sort.map(({ column }) => column), ...(filter === null ? [] : namesIn(filter))];
+}
+
+function namesIn(predicate: Predicate): string[] {
+  if ("and" in predicate) return predicate.and.flatMap(namesIn);
+  if ("or" in predicate) return predicate.or.flatMap(namesIn);
+  return "not" in predicate ? namesIn(predicate.not) : [predicate.column];
+}
+
+/** The error of an arrangement that needs all rows of a table. */
+export function notComplete({ state, paused }: Table): ColonnadeError {
+  const isComing = state === "streaming" && paused === undefined;
+  return new ColonnadeError(
+    "not_complete",
+    "These rows can be sorted and filtered only once all have arrived.",
+    {
+      hint: isComing ? "Try again when the table is complete." : "Load all rows first.",
+    },
+  );
 }

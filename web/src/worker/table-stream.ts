@@ -3,7 +3,7 @@ import { type ClientSlot, PoolClient } from "../http/pool-client.js";
 import { fetchQueryJson } from "../http/query-record.js";
 import { ColonnadeError, cancelledError, type PlainError, withPosition } from "../model/errors.js";
 import type { Interruption, StreamEnd, StreamProgress } from "../model/progress.js";
-import type { WireSource } from "../model/wire-source.js";
+import type { QueryRange, WireSource } from "../model/wire-source.js";
 import { yieldToEventLoop } from "../rpc/event-loop.js";
 import type { Notices, Opened, SlotPriority } from "../rpc/messages.js";
 import type { BodyDecoder } from "./body-decoder.js";
@@ -51,8 +51,6 @@ export class TableStream {
   /** Ends the reading of a body whose remaining rows can be requested later. */
   #leaving = new AbortController();
   #isWaiting = false;
-  /** Only the first rows are read, and the others when they are looked at. */
-  #isOnDemand = false;
   /** Timeout of the next bytes. */
   readonly #stallMs: number | undefined;
   readonly #startMs = performance.now();
@@ -80,7 +78,6 @@ export class TableStream {
     this.#notify = notify;
     this.#policy = policy;
     if (source.kind === "url" && source.query !== undefined) {
-      this.#isOnDemand = source.query.onDemandBytes !== undefined;
       const { signal } = this.#abort;
       const report = (interruption: Interruption) => this.#reportInterruption(interruption);
       this.#reconnector = new Reconnector(source, source.query, signal, policy, report);
@@ -153,6 +150,12 @@ export class TableStream {
     });
   }
 
+  /** The result, if only its first rows are read, and the others when they are looked at. */
+  get #onDemand(): QueryRange | undefined {
+    const query = this.#source.kind === "url" ? this.#source.query : undefined;
+    return query?.onDemandBytes === undefined ? undefined : query;
+  }
+
   /** Opens the body. If its bytes would pile up in the browser, only begins the result. */
   async #openBody(): Promise<Body> {
     const { signal } = this.#abort;
@@ -161,11 +164,12 @@ export class TableStream {
     if (
       reconnector !== undefined &&
       source.kind === "url" &&
-      (this.#isOnDemand || !holdsBack(source))
+      (this.#onDemand !== undefined || !holdsBack(source))
     ) {
       try {
         const body = await openBody(minimal(source), signal);
         if (body.isMinimal) reconnector.maxRows = this.#policy.firstPartRows;
+        else if (this.#onDemand) this.#onDemand.onDemandBytes = undefined;
         return body;
       } catch (thrown) {
         // A proxy may not allow the header.
@@ -225,7 +229,7 @@ export class TableStream {
       try {
         const end = next && (await this.#read(decoder, next));
         if (end !== undefined) return end;
-        if (next && this.#isOnDemand && (await this.#becomeWindowed(decoder)))
+        if (next && this.#onDemand && (await this.#becomeWindowed(decoder)))
           return { state: "windowed" };
         next = await this.#readOn(decoder);
         if (next === undefined) return { state: "cancelled" };
