@@ -35,6 +35,37 @@ async function rowsOf(server: Server, table: string, first: number, limit: numbe
   return rows.toArray().map((row) => Object.values(row.toJSON()).map(String));
 }
 
+/** Some of the rows, a summary, and a search: of what the element shows, or of a table of a server. */
+async function lookAt(address: string | null) {
+  let rows: Shown;
+  if (address === null) {
+    rows = (document.querySelector("colonnade-viewer") as unknown as { view: Shown }).view;
+  } else {
+    const { open } = await import("/index.js" as string);
+    // More rows than this are read when they are looked at, and the server computes with them.
+    const table = await open(address, { memoryBytes: 16 * 1024 * 1024 });
+    await table.done;
+    rows = table;
+  }
+  const { numRows } = rows;
+  const columns = ["l_orderkey", "l_linenumber", "l_quantity", "l_shipdate", "l_comment"];
+  const starts = [0, Math.floor(numRows / 2), numRows - 100];
+  const texts = await Promise.all(
+    starts.map((start) => rows.text({ start, end: start + 100 }, columns)),
+  );
+  const { min, max, nulls, rows: counted } = await rows.summary("l_suppkey");
+  const { matches } = await rows.find("pinto beans", { limit: 5, columns: ["l_comment"] });
+  const found = matches.map(({ row }) => row);
+  return { numRows, texts, summary: { min, max, nulls, counted }, found };
+}
+
+interface Shown {
+  numRows: number;
+  text(rows: object, columns: string[]): Promise<(string | null)[][]>;
+  summary(column: string): Promise<Record<string, unknown>>;
+  find(text: string, options: object): Promise<{ matches: { row: number }[] }>;
+}
+
 test("a large remote file: first rows and any row, of which only the pages are read", {
   tag: "@firefox",
 }, async ({ page, open, host, demo }) => {
@@ -54,8 +85,47 @@ test("a large remote file: first rows and any row, of which only the pages are r
   expect(host.numBytes).toBeLessThan(16_000_000);
   // What needs all rows says so.
   await page.getByRole("columnheader", { name: /l_tax/ }).click();
-  await expect(page.getByRole("alert")).toContainText("Load all rows first");
+  await expect(page.getByRole("alert")).toContainText("Press Load all first, or filter the rows");
   await expect(page.getByRole("button", { name: "Load all (239 MB)" })).toBeVisible();
+});
+
+test("a large remote file is filtered, sorted, searched and summarised as by a server", {
+  tag: "@firefox",
+}, async ({ page, open, host, demo }) => {
+  await open("/lineitem.parquet");
+  await expect(cell(page, 0, 1)).toHaveText("1");
+  const filter = {
+    and: [
+      { op: "eq", column: "l_quantity", value: 1 },
+      { op: "contains", column: "l_comment", value: "regular" },
+    ],
+  };
+  const sort = [{ column: "l_shipdate", descending: true }];
+  const shown = () => page.evaluate(lookAt, null);
+  const served = (query: string) =>
+    page.evaluate(lookAt, `${demo.origin}/v1/tables/lineitem/rows?${query}`);
+  /** Shows an arrangement; returns what is shown then, and the bytes that the host has sent for that. */
+  const arrange = async (state: object, status: string) => {
+    const before = host.numBytes;
+    await viewer(page).evaluate((element, state) => Object.assign(element, { state }), state);
+    await expect(page.getByRole("status")).toContainText(status);
+    await expect(page.getByRole("button", { name: "Cancel" })).toBeHidden();
+    return { shown: await shown(), readBytes: host.numBytes - before };
+  };
+  const whole = await served("");
+  expect(await shown()).toEqual(whole);
+  const condition = "l_quantity = 1 and l_comment like '%regular%'";
+  const query = `filter=${encodeURIComponent(condition)}`;
+  const filtered = await arrange({ filter }, "filtered by l_quantity, l_comment");
+  expect(filtered.shown).toEqual(await served(query));
+  const both = await arrange({ filter, sort }, "sorted by l_shipdate descending");
+  expect(both.shown).toEqual(await served(`${query}&sort=-l_shipdate`));
+  const again = await arrange({ filter: null, sort: [] }, "6,001,215 rows");
+  expect(again.shown).toEqual(whole);
+  // A filter reads its columns and then the rows that pass, not the file.
+  const narrow = { op: "lt", column: "l_orderkey", value: 3000 };
+  const { readBytes } = await arrange({ filter: narrow }, "Complete: 3,0");
+  expect(readBytes).toBeLessThan(40_000_000);
 });
 
 test("Load all reads every row, which can then be sorted", { tag: "@full" }, async ({

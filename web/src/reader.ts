@@ -4,8 +4,12 @@ import type { WasmModule } from "./rpc/messages.js";
 
 export { serveFile };
 
-/** A file to open with its number; what an open file needs; or the number of a file to close. */
+/**
+ * The reader's module, or that the page could not compile it; a file to open with its number; what an open file needs;
+ * or the number of a file to close.
+ */
 export type ReaderOrder =
+  | { module: WebAssembly.Module | undefined }
   | { id: number; order: FileOrder }
   | { id: number; ports: MessagePort[] }
   | { id: number; wasm: WasmModule | string | undefined }
@@ -15,9 +19,15 @@ export type ReaderOrder =
 const scope = globalThis as unknown as Worker & { document?: unknown; name?: unknown };
 if (scope.document === undefined && scope.name === "colonnade-reader") {
   const files = new Map<number, ServedFile>();
+  let useModule: (module: WebAssembly.Module | undefined) => void = () => undefined;
+  const compiled = new Promise<WebAssembly.Module | undefined>((resolve) => {
+    useModule = resolve;
+  });
   scope.postMessage("ready");
   scope.addEventListener("message", ({ data }: MessageEvent<ReaderOrder>) => {
-    if ("close" in data) {
+    if ("module" in data) {
+      useModule(data.module);
+    } else if ("close" in data) {
       files.get(data.close)?.close();
       files.delete(data.close);
     } else if ("ports" in data) {
@@ -25,7 +35,7 @@ if (scope.document === undefined && scope.name === "colonnade-reader") {
     } else if ("wasm" in data) {
       files.get(data.id)?.useDecoder(data.wasm);
     } else {
-      files.set(data.id, serveFile(data.order));
+      files.set(data.id, serveFile(data.order, compiled));
     }
   });
 }

@@ -20,6 +20,9 @@ interface Seen {
   isCut: boolean;
 }
 
+/** What a host of the page's own origin is asked for first. */
+const TAIL_BYTES = 1000;
+
 /** Bytes of which no two short ranges are equal. */
 const contentOf = (numBytes: number, first = 0) =>
   Uint8Array.from({ length: numBytes }, (_, index) => first + index + 7 * (index >> 8));
@@ -92,10 +95,13 @@ class Host {
     if (this.etag !== undefined) response.setHeader("etag", this.etag);
     if (this.lastModified !== undefined) response.setHeader("last-modified", this.lastModified);
     if (this.encoding !== undefined) response.setHeader("content-encoding", this.encoding);
-    const asked = /^bytes=(\d+)-(\d+)$/.exec(headers.range ?? "");
+    const asked = /^bytes=(\d*)-(\d+)$/.exec(headers.range ?? "");
     let body = this.content;
     if (asked !== null && this.sendsRanges) {
-      const [start, end] = [Number(asked[1]), Number(asked[2]) + 1];
+      const { length } = this.content;
+      const [first, last] = [asked[1], Number(asked[2])];
+      const [start, end] =
+        first === "" ? [Math.max(0, length - last), length] : [Number(first), last + 1];
       body = this.change(this.content.slice(start, end));
       const sent = this.contentRange?.(start, end) ?? `bytes ${start}-${end - 1}/${total}`;
       response.statusCode = 206;
@@ -150,7 +156,8 @@ afterEach(() => {
   host.close();
 });
 
-const opened = (more?: Partial<RemoteFile>) => RemoteBytes.open(host.file(more), stop.signal);
+const opened = (more?: Partial<RemoteFile>) =>
+  RemoteBytes.open(host.file(more), TAIL_BYTES, stop.signal);
 const read = (bytes: RemoteBytes, start: number, end: number) =>
   bytes.read(start, end, stop.signal);
 
@@ -367,7 +374,7 @@ test("a host that fails for ever is given up, in words", async () => {
 test("a host that cannot be reached is an error of the network", async () => {
   const file = host.file();
   host.close();
-  const error = await errorOf(RemoteBytes.open(file, stop.signal));
+  const error = await errorOf(RemoteBytes.open(file, TAIL_BYTES, stop.signal));
   expect(error).toMatchObject({
     code: "network_error",
     message: `Could not reach ${new URL(file.url).origin}.`,
@@ -544,4 +551,34 @@ test("a page's own fetch is asked instead of the browser's", async () => {
   host.alwaysRefuses = 404;
   expect(await errorOf(read(bytes, 0, 10))).toMatchObject({ status: 404 });
   port1.close();
+});
+
+test("a host of the page's own origin tells the length with the last bytes", async () => {
+  vi.stubGlobal("location", { origin: host.origin });
+  const bytes = await opened();
+  expect(bytes.size).toBe(5000);
+  expect(await read(bytes, 4000, 5000)).toEqual(host.content.slice(4000));
+  expect(host.asked).toEqual(["GET bytes=-1000"]);
+  // They are kept for one reader.
+  expect(await read(bytes, 4000, 5000)).toEqual(host.content.slice(4000));
+  expect(await read(bytes, 10, 20)).toEqual(host.content.slice(10, 20));
+  host.etag = '"second"';
+  expect(await errorOf(read(bytes, 10, 20))).toMatchObject({ code: "source_changed" });
+});
+
+test("a host of the page's own origin that sends no last bytes is asked as others are", async () => {
+  vi.stubGlobal("location", { origin: host.origin });
+  host.sendsRanges = false;
+  const whole = await opened();
+  expect(host.asked).toEqual(["GET bytes=-1000", "HEAD"]);
+  expect(await read(whole, 1, 9)).toEqual(host.content.slice(1, 9));
+  host.sendsRanges = true;
+  host.change = (body) => body.slice(1);
+  expect((await opened()).size).toBe(5000);
+  host.change = (body) => body;
+  host.content = contentOf(300);
+  const short = await opened();
+  expect([short.size, await read(short, 0, 300)]).toEqual([300, host.content]);
+  host.alwaysRefuses = 404;
+  expect(await errorOf(opened())).toMatchObject({ code: "http_error", status: 404 });
 });

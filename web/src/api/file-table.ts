@@ -35,6 +35,11 @@ interface Reader {
   open(order: FileOrder, transfer: Transferable[]): ReaderFile;
 }
 
+/** The reader in a worker, which needs its module, or to know that it has to find it. */
+interface WorkerReader extends Reader {
+  useModule(module: WebAssembly.Module | undefined): void;
+}
+
 const readers = new Map<string, Promise<Reader>>();
 
 type FileOptions = RequestOptions &
@@ -149,7 +154,12 @@ async function startReader(inWorker: boolean, readerSrc?: string | URL): Promise
   let reason = "";
   if (inWorker && globalThis.Worker !== undefined) {
     try {
-      return await inOwnWorker(href === undefined ? besideUs() : workerAt(href, NAME));
+      const starting = inOwnWorker(href === undefined ? besideUs() : workerAt(href, NAME));
+      // The module arrives while the worker starts.
+      const compiling = href === undefined ? compile() : undefined;
+      const worker = await starting;
+      void Promise.resolve(compiling).then(worker.useModule);
+      return worker;
     } catch (thrown) {
       reason = thrown instanceof Error ? thrown.message : String(thrown);
     }
@@ -159,7 +169,7 @@ async function startReader(inWorker: boolean, readerSrc?: string | URL): Promise
       href === undefined
         ? await import("../reader.js")
         : await import(/* @vite-ignore */ /* webpackIgnore: true */ href);
-    return { open: serveFile };
+    return { open: (order) => serveFile(order) };
   } catch (thrown) {
     reason ||= thrown instanceof Error ? thrown.message : String(thrown);
     throw new ColonnadeError(
@@ -169,6 +179,17 @@ async function startReader(inWorker: boolean, readerSrc?: string | URL): Promise
         hint: "Serve reader.js and colonnade-reader.wasm beside the package's script, or name reader.js with readerSrc (reader-src); the page's policy must allow both.",
       },
     );
+  }
+}
+
+/** The reader's module; undefined if the worker has to find it, or to say why it cannot. */
+async function compile(): Promise<WebAssembly.Module | undefined> {
+  try {
+    // Bundlers recognise this expression, as they do in `reader/serve.ts`.
+    const url = new URL(/* @vite-ignore */ "./colonnade-reader.wasm", import.meta.url);
+    return await WebAssembly.compileStreaming(fetch(url));
+  } catch {
+    return undefined;
   }
 }
 
@@ -186,7 +207,7 @@ function besideUs(): Worker {
 }
 
 /** Resolves once the worker's script runs. */
-function inOwnWorker(worker: Worker): Promise<Reader> {
+function inOwnWorker(worker: Worker): Promise<WorkerReader> {
   let numFiles = 0;
   const open: Reader["open"] = (order, transfer) => {
     const id = numFiles++;
@@ -197,8 +218,9 @@ function inOwnWorker(worker: Worker): Promise<Reader> {
       close: () => worker.postMessage({ close: id }),
     };
   };
+  const useModule: WorkerReader["useModule"] = (module) => worker.postMessage({ module });
   return new Promise((resolve, reject) => {
-    worker.addEventListener("message", () => resolve({ open }), { once: true });
+    worker.addEventListener("message", () => resolve({ open, useModule }), { once: true });
     worker.addEventListener("error", (event) => {
       event.preventDefault();
       worker.terminate();

@@ -128,5 +128,7 @@ export class ParquetFile {
 
 /** The bytes of a file. Rejects with what is wrong with its host. */
 async function openBytes(file: FileSource, signal: AbortSignal): Promise<ByteSource> {
-  return file.kind === "blob" ? new BlobBytes(file.blob) : RemoteBytes.open(file, signal);
+  return file.kind === "blob"
+    ? new BlobBytes(file.blob)
+    : RemoteBytes.open(file, TAIL_BYTES, signal);
 }

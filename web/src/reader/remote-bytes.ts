@@ -31,6 +31,8 @@ export class RemoteBytes implements ByteSource {
   readonly #fetch: Fetch;
   readonly #identity: Identity;
   readonly size: number;
+  /** The last bytes of the file, until they are read. */
+  #tail: Uint8Array | undefined;
   /** The whole file, if the host sends no ranges. */
   #whole: Promise<Uint8Array> | undefined;
 
@@ -41,9 +43,23 @@ export class RemoteBytes implements ByteSource {
     this.size = identity.size ?? 0;
   }
 
-  /** Asks the host for the length of the file. */
-  static async open(file: RemoteFile, signal: AbortSignal): Promise<RemoteBytes> {
+  /** Asks the host for the length of the file; a host of the page's own origin for its last bytes, too. */
+  static async open(
+    file: RemoteFile,
+    tailBytes: number,
+    signal: AbortSignal,
+  ): Promise<RemoteBytes> {
     const send = file.fetch === undefined ? fetch : fetchThrough(file.fetch);
+    const { origin } = new URL(file.url);
+    // Other origins are asked for their permission first, because the range has no beginning; many refuse.
+    if (origin === globalThis.location?.origin) {
+      const tail = await readTail(file, send, tailBytes, signal);
+      if (tail !== undefined) {
+        const opened = new RemoteBytes(file, send, tail.identity);
+        opened.#tail = tail.bytes;
+        return opened;
+      }
+    }
     return new RemoteBytes(file, send, await identify(file, send, signal));
   }
 
@@ -54,6 +70,11 @@ export class RemoteBytes implements ByteSource {
   }
 
   async read(start: number, end: number, signal: AbortSignal): Promise<Uint8Array> {
+    const tail = this.#tail;
+    if (tail !== undefined && end === this.size && start === end - tail.length) {
+      this.#tail = undefined;
+      return tail;
+    }
     for (;;) {
       signal.throwIfAborted();
       if (this.#whole === undefined) {
@@ -169,6 +190,33 @@ function identityOf({ status, headers }: Response): Identity {
     lastModified: headers.get("last-modified"),
     size: size === undefined || size === null ? undefined : Number(size),
   };
+}
+
+/** The last bytes of a file with what identifies it; undefined if the host does not send them. */
+async function readTail(
+  file: RemoteFile,
+  send: Fetch,
+  tailBytes: number,
+  signal: AbortSignal,
+): Promise<{ identity: Identity; bytes: Uint8Array } | undefined> {
+  const over = new AbortController();
+  const either = AbortSignal.any([signal, over.signal]);
+  try {
+    const range: [string, string] = ["range", `bytes=-${tailBytes}`];
+    const response = await ask(file, send, "GET", either, [range]);
+    const identity = identityOf(response);
+    const { size = 0 } = identity;
+    if (response.status !== 206 || response.headers.has("content-encoding")) return undefined;
+    const bytes = await bodyOf(response, file.url, either);
+    return bytes.length === Math.min(size, tailBytes) ? { identity, bytes } : undefined;
+  } catch (thrown) {
+    const { status } = thrown instanceof ColonnadeError ? thrown : {};
+    // Some hosts refuse such a range, and say of the file itself what is wrong with it.
+    if (status === undefined || BUSY.has(status)) throw thrown;
+    return undefined;
+  } finally {
+    over.abort();
+  }
 }
 
 /**

@@ -18,10 +18,17 @@ export interface ServedFile {
 /** One compiled module for all files. */
 let compiling: Promise<WebAssembly.Module> | undefined;
 
-/** Opens a file. */
-export function serveFile(order: FileOrder): ServedFile {
+/**
+ * Opens a file.
+ *
+ * @param compiled the reader's module, if the page compiles it; default is the one beside this script
+ */
+export function serveFile(
+  order: FileOrder,
+  compiled?: Promise<WebAssembly.Module | undefined>,
+): ServedFile {
   const closed = new AbortController();
-  compiling ??= compile();
+  compiling ??= (compiled ?? Promise.resolve(undefined)).then((module) => module ?? compile());
   const opening = ParquetFile.open(order.file, compiling, closed.signal);
   // The error is the answer to each request.
   opening.catch(() => undefined);

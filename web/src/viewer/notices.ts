@@ -2,8 +2,8 @@ import { html, nothing } from "lit";
 import type { Table } from "../api/table.js";
 import type { Arrangement } from "../model/arrangement.js";
 import { ColonnadeError } from "../model/errors.js";
-import type { Predicate } from "../model/predicate.js";
 import { distinctFields } from "../model/schema.js";
+import { columnsOf } from "./filters.js";
 import { formatBytes, formatMemory, formatRows } from "./status.js";
 
 /** The choice when the memory budget is full and the source cannot be read by row. */
@@ -42,8 +42,8 @@ export function sourceNotice(
   const { file, state, warning = file?.warning } = table;
   const [words, title] = warning === undefined ? [] : WARNINGS[warning];
   const mayLoadAll = state === "windowed" && file?.canLoadAll && loadAll !== undefined;
-  const reads = wanted && state === "windowed" ? bytesToRead(table, columnsOf(wanted)) : undefined;
-  return html`${reads === undefined ? nothing : html`<span>reads ${formatBytes(reads)} of the file</span>`}${words === undefined ? nothing : html`<span class="warning" title=${title}>${words}</span>`}${
+  const reads = wanted && state === "windowed" ? bytesToRead(table, wanted) : undefined;
+  return html`${reads === undefined ? nothing : html`<span>reads up to ${formatBytes(reads)}</span>`} ${words === undefined ? nothing : html`<span class="warning" title=${title}>${words}</span>`}${
     mayLoadAll
       ? html`<button title="Read all rows into memory: then they sort, filter and search at once" @click=${loadAll}>
           Load all (${formatBytes(file?.bytes ?? 0)})
@@ -52,26 +52,16 @@ export function sourceNotice(
   }`;
 }
 
-/** What the columns with these names take in the file that a table shows, in bytes; undefined for other sources. */
-export function bytesToRead(
-  { file, schema: { fields } }: Table,
-  columns: readonly string[],
-): number | undefined {
-  const { columnBytes } = file ?? {};
-  if (columnBytes === undefined) return undefined;
-  const names = distinctFields(fields).map(({ name }) => name);
-  const all = [...new Set(columns)].map((name) => columnBytes[names.indexOf(name)] ?? 0);
-  return all.reduce((sum, bytes) => sum + bytes, 0);
-}
-
-function columnsOf({ sort, filter }: Arrangement): string[] {
-  return [...sort.map(({ column }) => column), ...(filter === null ? [] : namesIn(filter))];
-}
-
-function namesIn(predicate: Predicate): string[] {
-  if ("and" in predicate) return predicate.and.flatMap(namesIn);
-  if ("or" in predicate) return predicate.or.flatMap(namesIn);
-  return "not" in predicate ? namesIn(predicate.not) : [predicate.column];
+/** The most that an arrangement reads of the file that a table shows, in bytes; undefined for other sources. */
+function bytesToRead({ file, schema }: Table, { sort, filter }: Arrangement): number | undefined {
+  const { bytes, columnBytes } = file ?? {};
+  // The rows come from all over the file.
+  if (columnBytes === undefined || sort.length > 0) return bytes;
+  const names = distinctFields(schema.fields).map(({ name }) => name);
+  return [...columnsOf(filter)].reduce(
+    (sum, name) => sum + (columnBytes[names.indexOf(name)] ?? 0),
+    0,
+  );
 }
 
 /** The error of an arrangement that needs all rows of a table. */
