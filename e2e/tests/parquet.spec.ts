@@ -104,28 +104,26 @@ test("a large remote file is filtered, sorted, searched and summarised as by a s
   const shown = () => page.evaluate(lookAt, null);
   const served = (query: string) =>
     page.evaluate(lookAt, `${demo.origin}/v1/tables/lineitem/rows?${query}`);
-  /** Shows an arrangement; returns what is shown then, and the bytes that the host has sent for that. */
+  /** Shows an arrangement; returns the bytes that the host has sent for that. */
   const arrange = async (state: object, status: string) => {
     const before = host.numBytes;
     await viewer(page).evaluate((element, state) => Object.assign(element, { state }), state);
     await expect(page.getByRole("status")).toContainText(status);
     await expect(page.getByRole("button", { name: "Cancel" })).toBeHidden();
-    return { shown: await shown(), readBytes: host.numBytes - before };
+    return host.numBytes - before;
   };
   const whole = await served("");
   expect(await shown()).toEqual(whole);
   const condition = "l_quantity = 1 and l_comment like '%regular%'";
   const query = `filter=${encodeURIComponent(condition)}`;
-  const filtered = await arrange({ filter }, "filtered by l_quantity, l_comment");
-  expect(filtered.shown).toEqual(await served(query));
-  const both = await arrange({ filter, sort }, "sorted by l_shipdate descending");
-  expect(both.shown).toEqual(await served(`${query}&sort=-l_shipdate`));
-  const again = await arrange({ filter: null, sort: [] }, "6,001,215 rows");
-  expect(again.shown).toEqual(whole);
+  await arrange({ filter }, "filtered by l_quantity, l_comment");
+  await arrange({ filter, sort }, "sorted by l_shipdate descending");
+  expect(await shown()).toEqual(await served(`${query}&sort=-l_shipdate`));
+  await arrange({ filter: null, sort: [] }, "6,001,215 rows");
+  await expect(cell(page, 0, 1)).toHaveText("1");
   // A filter reads its columns and then the rows that pass, not the file.
   const narrow = { op: "lt", column: "l_orderkey", value: 3000 };
-  const { readBytes } = await arrange({ filter: narrow }, "Complete: 3,0");
-  expect(readBytes).toBeLessThan(40_000_000);
+  expect(await arrange({ filter: narrow }, "Complete: 3,0")).toBeLessThan(40_000_000);
 });
 
 test("Load all reads every row, which can then be sorted", { tag: "@full" }, async ({

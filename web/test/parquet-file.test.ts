@@ -7,6 +7,7 @@ import { type Table, tableFromIPC } from "apache-arrow";
 import { describe, expect, test } from "vitest";
 import { serveFetch } from "../src/http/fetch-bridge.js";
 import { ColonnadeError } from "../src/model/errors.js";
+import type { FileOrder } from "../src/model/file-source.js";
 import { FileServer } from "../src/reader/file-server.js";
 import { ParquetFile } from "../src/reader/parquet-file.js";
 import { seededRandom } from "./random.js";
@@ -54,10 +55,11 @@ const open = (bytes: Uint8Array<ArrayBuffer>) =>
   ParquetFile.open({ kind: "blob", blob: new Blob([bytes]) }, compiled, NEVER);
 
 /** Answers requests for the rows of a file. */
-const answerOf = (opening: Promise<ParquetFile>) => {
-  const order = { file: { kind: "blob", blob: new Blob() }, memoryBytes: 2 ** 30 } as const;
+const answerOf = (opening: Promise<ParquetFile>, budget: Partial<FileOrder> = {}) => {
+  const file = { kind: "blob", blob: new Blob() } as const;
+  const order = { file, memoryBytes: 2 ** 30, computedBytes: 2 ** 28, ...budget };
   const wasm = Promise.resolve(new Uint8Array(read("pkg/colonnade_wasm_bg.wasm")));
-  return new FileServer(opening, { ...order, computedBytes: 2 ** 28 }, wasm).answer;
+  return new FileServer(opening, order, wasm).answer;
 };
 
 /** All bytes of a stream. */
@@ -295,14 +297,53 @@ describe.runIf(conformance !== undefined)("the files of other programs", () => {
     expect(await count(`?offset=${file.numRows - 5}&limit=50`)).toBe(5);
     expect(await count("?limit=0")).toBe(0);
     expect(await count(`?offset=${file.numRows}`)).toBe(0);
-    expect((await rowsAt("?id=q", { prefer: "return=minimal" })).status).toBe(204);
+    // A small file is read whole, also if its rows could be requested later.
+    expect((await rowsAt("?id=q", { prefer: "return=minimal" })).status).toBe(200);
     const record = await answer("https://file.invalid/v1/query/q", {});
     expect(await record.json()).toMatchObject({ state: "done", rows: file.numRows });
     expect((await answer("https://file.invalid/v1/query/q", { method: "DELETE" })).status).toBe(
       204,
     );
-    const query = await answer("https://file.invalid/v1/query", { method: "POST", body: "{}" });
-    expect(await query.json()).toMatchObject({ code: "not_loaded" });
+    const gone = await answer("https://file.invalid/v1/query/q", {});
+    expect(gone.status).toBe(404);
+    expect(await gone.json()).toMatchObject({ code: "unknown_query" });
+  });
+
+  test("a file that does not fit the budget is begun, and its rows are computed with", async () => {
+    const file = await open(contentOf(PAGES));
+    const [numbers] = decode(await streamOf(file));
+    const ids = numbers?.map(Number) ?? [];
+    const answer = answerOf(Promise.resolve(file), { memoryBytes: 1000 });
+    const ask = (path: string) =>
+      answer(`https://file.invalid/v1/${path}`, { headers: { prefer: "return=minimal" } });
+    const facts = await (await ask("tables/file")).json();
+    expect(facts).toMatchObject({ rows: file.numRows, canLoadAll: false });
+    expect((await ask("tables/file/rows?id=all")).status).toBe(204);
+    const filter = encodeURIComponent(JSON.stringify({ op: "ge", column: "id", value: 7000 }));
+    const passing = ids.filter((id) => id >= 7000);
+    const sorted = await ask(`tables/file/rows?id=some&filter=${filter}&sort=-"id"`);
+    const rows = decode(new Uint8Array(await sorted.arrayBuffer()));
+    expect(rows[0]?.map(Number)).toEqual(passing.toSorted((a, b) => b - a));
+    const part = await answer("https://file.invalid/v1/query/some/rows?offset=5&limit=3", {});
+    expect(decode(new Uint8Array(await part.arrayBuffer()))[0]).toEqual(rows[0]?.slice(5, 8));
+    const summary = await (await ask("query/some/summary?column=id")).json();
+    expect(summary).toMatchObject({
+      rows: passing.length,
+      min: `${Math.min(...passing)}`,
+      nulls: 0,
+    });
+    const found = await (await ask(`query/some/find?text=${passing[3]}&columns="id"`)).json();
+    expect(found.matches[0]?.columns).toEqual(["id"]);
+    for (const [path, code] of [
+      ["query/all/summary?column=nothing", "unknown_column"],
+      [`tables/file/rows?filter=${filter.replace("7000", "true")}`, "bad_filter"],
+    ]) {
+      expect(await (await ask(path ?? "")).json()).toMatchObject({ code });
+    }
+    const small = answerOf(Promise.resolve(file), { computedBytes: 1000 });
+    await small("https://file.invalid/v1/tables/file/rows?id=all", {});
+    const refused = await small("https://file.invalid/v1/query/all/summary?column=id", {});
+    expect(await refused.json()).toMatchObject({ code: "memory_budget_exceeded" });
   });
 
   test("rows behind the end are none", async () => {

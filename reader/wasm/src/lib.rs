@@ -7,7 +7,7 @@
 //! ranges, or JSON.
 
 use std::cell::RefCell;
-use std::collections::HashMap;
+use std::collections::{HashMap, VecDeque};
 
 use colonnade_reader::{Opening, ParquetFile, ReadError, RowReader, Step};
 
@@ -15,7 +15,7 @@ use colonnade_reader::{Opening, ParquetFile, ReadError, RowReader, Step};
 const WORKED: u32 = 0;
 /// It waits for the bytes of the ranges that `wanted` named.
 const STARVED: u32 = 1;
-/// The output is a message.
+/// There is one more message to take.
 const MESSAGE: u32 = 2;
 /// There is nothing more to do.
 const DONE: u32 = 3;
@@ -28,8 +28,14 @@ struct Instance {
     output: Vec<u8>,
     opening: Option<Opening>,
     file: Option<ParquetFile>,
-    readers: HashMap<u32, Result<RowReader, ReadError>>,
+    readers: HashMap<u32, Reading>,
     next_reader: u32,
+}
+
+struct Reading {
+    rows: Result<RowReader, ReadError>,
+    /// Made and not yet taken.
+    messages: VecDeque<Vec<u8>>,
 }
 
 thread_local! {
@@ -63,7 +69,10 @@ impl Instance {
     fn begin(&mut self, make: impl FnOnce(&ParquetFile) -> Result<RowReader, ReadError>) -> u32 {
         self.next_reader += 1;
         if let Some(file) = &self.file {
-            self.readers.insert(self.next_reader, make(file));
+            let rows = make(file);
+            let messages = VecDeque::new();
+            self.readers
+                .insert(self.next_reader, Reading { rows, messages });
         }
         self.next_reader
     }
@@ -198,11 +207,11 @@ fn columns(numbers: &[u32]) -> Option<Vec<usize>> {
 #[unsafe(no_mangle)]
 pub extern "C" fn step(reader: u32) -> u32 {
     with(|instance| {
-        let (Some(file), Some(rows)) = (&mut instance.file, instance.readers.get_mut(&reader))
+        let (Some(file), Some(reading)) = (&mut instance.file, instance.readers.get_mut(&reader))
         else {
             return DONE;
         };
-        let rows = match rows {
+        let rows = match &mut reading.rows {
             Ok(rows) => rows,
             Err(error) => {
                 let error = error.clone();
@@ -211,7 +220,7 @@ pub extern "C" fn step(reader: u32) -> u32 {
         };
         match rows.step(file) {
             Ok(Step::Message(message)) => {
-                instance.output = message;
+                reading.messages.push_back(message);
                 MESSAGE
             }
             Ok(Step::Worked) => WORKED,
@@ -225,12 +234,32 @@ pub extern "C" fn step(reader: u32) -> u32 {
     })
 }
 
+/// The length of a reader's next message, in bytes; 0 if none is made.
+#[unsafe(no_mangle)]
+pub extern "C" fn message_bytes(reader: u32) -> usize {
+    with(|instance| {
+        let reading = instance.readers.get(&reader);
+        let message = reading.and_then(|reading| reading.messages.front());
+        message.map_or(0, Vec::len)
+    })
+}
+
+/// Takes a reader's next message as output.
+#[unsafe(no_mangle)]
+pub extern "C" fn take_message(reader: u32) {
+    with(|instance| {
+        let reading = instance.readers.get_mut(&reader);
+        let message = reading.and_then(|reading| reading.messages.pop_front());
+        instance.output = message.unwrap_or_default();
+    });
+}
+
 /// Writes as output the ranges that a reader needs and that were not returned before.
 #[unsafe(no_mangle)]
 pub extern "C" fn wanted(reader: u32) {
     with(|instance| {
         let ranges = match instance.readers.get_mut(&reader) {
-            Some(Ok(rows)) => rows.take_wanted(),
+            Some(Reading { rows: Ok(rows), .. }) => rows.take_wanted(),
             _ => Vec::new(),
         };
         instance.put_ranges(&ranges);
@@ -242,7 +271,7 @@ pub extern "C" fn wanted(reader: u32) {
 pub extern "C" fn put(reader: u32, start: f64) {
     with(|instance| {
         let bytes = std::mem::take(&mut instance.input);
-        if let Some(Ok(rows)) = instance.readers.get_mut(&reader) {
+        if let Some(Reading { rows: Ok(rows), .. }) = instance.readers.get_mut(&reader) {
             rows.put(start as u64, &bytes.into());
         }
     });
@@ -252,7 +281,8 @@ pub extern "C" fn put(reader: u32, start: f64) {
 #[unsafe(no_mangle)]
 pub extern "C" fn close(reader: u32) {
     with(|instance| {
-        if let (Some(file), Some(Ok(rows))) = (&mut instance.file, instance.readers.remove(&reader))
+        if let (Some(file), Some(Reading { rows: Ok(rows), .. })) =
+            (&mut instance.file, instance.readers.remove(&reader))
         {
             rows.close(file);
         }

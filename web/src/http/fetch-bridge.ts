@@ -9,7 +9,7 @@ type Reply =
   | { error: PlainError };
 
 /** Calls `fetch` for the requests that a worker sends through `port`; see {@link fetchThrough}. */
-export function serveFetch(fetch: Fetch, port: MessagePort): void {
+export function serveFetch(fetch: Fetch, port: MessagePort, serve = serveStream): void {
   port.onmessage = async ({ data: [url, init], ports: [replyPort] }: MessageEvent) => {
     if (replyPort === undefined) return;
     const abort = new AbortController();
@@ -17,7 +17,7 @@ export function serveFetch(fetch: Fetch, port: MessagePort): void {
     try {
       const { status, headers, body } = await fetch(url, { ...init, signal: abort.signal });
       const { port1, port2 } = new MessageChannel();
-      serveStream(body ?? new Blob().stream(), port1);
+      serve(body ?? new Blob().stream(), port1);
       const reply: Reply = { status, headers: [...headers], body: port2 };
       replyPort.postMessage(reply, [port2]);
     } catch (thrown) {
@@ -49,7 +49,9 @@ export function fetchThrough(port: MessagePort): Fetch {
           reject(thrownFrom(data.error));
           return;
         }
-        const body = streamFromPort(data.body, true, end);
+        // Rows are decoded piece by piece.
+        const isKept = !data.headers.some(([, value]) => value.includes("arrow"));
+        const body = streamFromPort(data.body, isKept, end);
         // The request was aborted, but its response arrived.
         if (signal?.aborted) void body.cancel();
         else resolve(new Response(data.status === 204 ? null : body, data));

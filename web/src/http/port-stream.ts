@@ -2,8 +2,9 @@ import { type PlainError, plainSourceError, thrownFrom } from "../model/errors.j
 import { yieldToEventLoop } from "../rpc/event-loop.js";
 
 /** Requests the next piece; `pull` is the buffer of the last one, to be filled again. */
-type PortRequest = { pull: ArrayBuffer | undefined } | "cancel";
-type PortReply = { piece: Uint8Array<ArrayBuffer> } | { done: true } | { error: PlainError };
+export type PortRequest = { pull: ArrayBuffer | undefined } | "cancel";
+/** The answer: the next piece, or how the stream ended. */
+export type PortReply = { piece: Uint8Array<ArrayBuffer> } | { done: true } | { error: PlainError };
 
 /** The size of a message: large enough for few of them, small enough to copy in a fraction of a frame. */
 const PIECE_BYTES = 1024 * 1024;

@@ -1,8 +1,8 @@
 import type { FileSource, FileWarning } from "../model/file-source.js";
-import { yieldToEventLoop } from "../rpc/event-loop.js";
 import { BlobBytes, type ByteSource } from "./byte-source.js";
 import { type ColumnCost, ParquetModule } from "./parquet-module.js";
 import { RemoteBytes } from "./remote-bytes.js";
+import { RowSource } from "./row-source.js";
 
 /** What the module reads first, from the end of a file. */
 const TAIL_BYTES = 512 * 1024;
@@ -70,59 +70,13 @@ export class ParquetFile {
     signal: AbortSignal,
     columns: readonly number[] = [],
   ): ReadableStream<Uint8Array> {
-    const stopped = new AbortController();
-    const pieces = this.#pieces(rows, columns, AbortSignal.any([signal, stopped.signal]));
-    return new ReadableStream<Uint8Array>(
-      {
-        pull: async (controller) => {
-          const { value, done } = await pieces.next();
-          if (done) controller.close();
-          else controller.enqueue(value);
-        },
-        cancel: async () => {
-          stopped.abort();
-          await pieces.return();
-        },
-      },
-      { highWaterMark: 0 },
-    );
-  }
-
-  async *#pieces(
-    rows: FileRows,
-    columns: readonly number[],
-    signal: AbortSignal,
-  ): AsyncGenerator<Uint8Array, void, void> {
     const module = this.#module;
-    const reader =
+    const begin = () =>
       "numbers" in rows
         ? module.readRows(rows.numbers, rows.firstRow, columns)
         : module.read(rows.start, rows.end, columns);
-    const stopped = new AbortController();
-    const either = AbortSignal.any([signal, stopped.signal]);
-    const fetches = new Set<Promise<void>>();
-    try {
-      for (;;) {
-        signal.throwIfAborted();
-        const step = module.step(reader);
-        for (const [from, to] of module.wanted(reader)) {
-          const fetched = this.#bytes.read(from, to, either).then((bytes) => {
-            module.put(reader, from, bytes);
-            fetches.delete(fetched);
-          });
-          // A failure is thrown when the rows need these bytes.
-          fetched.catch(() => undefined);
-          fetches.add(fetched);
-        }
-        if (step === "done") return;
-        if (step === "starved") await Promise.race(fetches);
-        else if (step === "worked") await yieldToEventLoop();
-        else yield step;
-      }
-    } finally {
-      stopped.abort();
-      module.close(reader);
-    }
+    const source = new RowSource(this.#bytes, module, begin, signal);
+    return new ReadableStream(source, { highWaterMark: 0 });
   }
 }
 

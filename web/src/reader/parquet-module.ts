@@ -16,6 +16,8 @@ interface Exports {
   read(start: number, end: number): number;
   read_rows(firstRow: number, numColumns: number): number;
   step(reader: number): number;
+  message_bytes(reader: number): number;
+  take_message(reader: number): void;
   wanted(reader: number): void;
   put(reader: number, start: number): void;
   close(reader: number): void;
@@ -96,12 +98,12 @@ export class ParquetModule {
     });
   }
 
-  /** Lets a reader do a piece of work: its next bytes, or what it did. Throws what is wrong with the file. */
-  step(reader: number): Uint8Array<ArrayBuffer> | "worked" | "starved" | "done" {
+  /** Lets a reader do a piece of work, and says what it did. Throws what is wrong with the file. */
+  step(reader: number): "message" | "worked" | "starved" | "done" {
     return this.#call((exports) => {
       switch (this.#checked(exports.step(reader))) {
         case Status.message:
-          return this.#output();
+          return "message";
         case Status.worked:
           return "worked";
         case Status.starved:
@@ -109,6 +111,19 @@ export class ParquetModule {
         default:
           return "done";
       }
+    });
+  }
+
+  /** The length of a reader's next message, in bytes; 0 if none is made. */
+  messageBytes(reader: number): number {
+    return this.#call((exports) => exports.message_bytes(reader) >>> 0);
+  }
+
+  /** A reader's next message. It is valid until the next call. */
+  takeMessage(reader: number): Uint8Array {
+    return this.#call((exports) => {
+      exports.take_message(reader);
+      return this.#outputView();
     });
   }
 
@@ -152,13 +167,13 @@ export class ParquetModule {
   }
 
   #output(): Uint8Array<ArrayBuffer> {
+    return this.#outputView().slice();
+  }
+
+  #outputView(): Uint8Array<ArrayBuffer> {
     const { memory, output, output_bytes } = this.#exports;
     // Addresses above 2 GiB are negative numbers here.
-    return new Uint8Array(
-      memory.buffer as ArrayBuffer,
-      output() >>> 0,
-      output_bytes() >>> 0,
-    ).slice();
+    return new Uint8Array(memory.buffer as ArrayBuffer, output() >>> 0, output_bytes() >>> 0);
   }
 
   #ranges(): ByteRange[] {

@@ -279,13 +279,7 @@ export class Arranger {
     if (table.state !== "failed" || table.numRows > 0) return table;
     const { error } = table;
     table.close();
-    throw (
-      error ??
-      new ColonnadeError(
-        "cannot_arrange",
-        "The server could not sort or filter: it sent no rows and no error.",
-      )
-    );
+    throw error ?? new ColonnadeError("cannot_arrange", "No rows arrived, and no error.");
   }
 
   async #view(base: Table, { sort, filter }: Arrangement, signal: AbortSignal): Promise<View> {

@@ -36,12 +36,12 @@ const WARNINGS = {
 /** What is to be said of the source of a table, and the button that reads all rows of a file. */
 export function sourceNotice(
   table: Table,
-  loadAll: (() => void) | undefined,
+  loadAll: (() => void) | null | "",
   wanted: Arrangement | false,
 ) {
   const { file, state, warning = file?.warning } = table;
   const [words, title] = warning === undefined ? [] : WARNINGS[warning];
-  const mayLoadAll = state === "windowed" && file?.canLoadAll && loadAll !== undefined;
+  const mayLoadAll = state === "windowed" && file?.canLoadAll && loadAll;
   const reads = wanted && state === "windowed" ? bytesToRead(table, wanted) : undefined;
   return html`${reads === undefined ? nothing : html`<span>reads up to ${formatBytes(reads)}</span>`} ${words === undefined ? nothing : html`<span class="warning" title=${title}>${words}</span>`}${
     mayLoadAll

@@ -417,7 +417,7 @@ export class ColonnadeViewer extends ViewerAttributes {
       <div class="toolbar" part="toolbar">
         <div class="line" part="status" aria-hidden="true">${statusLine(phase, this.#table, progress, this.#view !== undefined, this.#computation)}</div>
         <div class="unseen" role="status">${announced}</div>
-        ${this.#table && this.#notices?.sourceNotice(this.#table, this.#given ? this.#loadAll : undefined, isWorking && this.#arranger.arrangement)}
+        ${this.#table && this.#notices?.sourceNotice(this.#table, this.#given && this.#loadAll, isWorking && this.#arranger.arrangement)}
         ${this.#tools.bar.render()}
         ${isRunning ? html`<button part="cancel" @click=${this.cancel}>Cancel</button>` : nothing}
         ${phase === "cancelled" && this.#given !== null ? html`<button @click=${this.retry}>Load again</button>` : nothing}
