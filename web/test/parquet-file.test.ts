@@ -337,6 +337,9 @@ describe.runIf(conformance !== undefined)("the files of other programs", () => {
     for (const [path, code] of [
       ["query/all/summary?column=nothing", "unknown_column"],
       [`tables/file/rows?filter=${filter.replace("7000", "true")}`, "bad_filter"],
+      ['tables/file/rows?filter={"and":5}', "bad_filter"],
+      ["tables/file/rows?filter=id", "bad_filter"],
+      ["query/all/find?text=a&from=-5", "bad_parameter"],
     ]) {
       expect(await (await ask(path ?? "")).json()).toMatchObject({ code });
     }

@@ -49,8 +49,8 @@ export function fetchThrough(port: MessagePort): Fetch {
           reject(thrownFrom(data.error));
           return;
         }
-        // Rows are decoded piece by piece.
-        const isKept = !data.headers.some(([, value]) => value.includes("arrow"));
+        // Rows of a result are decoded piece by piece.
+        const isKept = !data.headers.some(([name]) => name === "x-result-order");
         const body = streamFromPort(data.body, isKept, end);
         // The request was aborted, but its response arrived.
         if (signal?.aborted) void body.cancel();

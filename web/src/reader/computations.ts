@@ -1,5 +1,6 @@
 import type { SortKey } from "../model/arrangement.js";
 import { ColonnadeError } from "../model/errors.js";
+import { isPredicate, type Predicate } from "../model/predicate.js";
 import { distinctFields } from "../model/schema.js";
 import type { FindParams, KernelWork, ViewInfo, WasmModule } from "../rpc/messages.js";
 import type { BodyDecoder } from "../worker/body-decoder.js";
@@ -16,6 +17,8 @@ const MAX_CHUNK_ROWS = 1 << 20;
 const FIND_MS = 2000;
 /** The most memory that sorted rows take, in bytes: those of the reader are read again for every screen otherwise. */
 const SORTED_BYTES = 96 * 1024 * 1024;
+/** The rows that tell how much memory others take. */
+const SAMPLE_ROWS = 1000;
 /** With more distinct texts than this, a summary has no `top`. */
 const MAX_COUNTED = 1 << 16;
 
@@ -54,7 +57,7 @@ export class Computations {
 
   /** The rows of a result that pass a predicate, in their order. */
   async filter(base: Result, predicate: string, signal: AbortSignal): Promise<Result> {
-    const columns = this.#numbersOf(columnsOf(JSON.parse(predicate)));
+    const columns = this.#numbersOf(columnsOf(parsedPredicate(predicate)));
     const parts: Uint32Array[] = [];
     let numFound = 0;
     await this.#scan(base, columns, 0, signal, async (decoder, start) => {
@@ -76,8 +79,7 @@ export class Computations {
 
   /** The rows of a result, sorted. Rejects if there are too many to be read again for every screen. */
   async sort(base: Result, keys: SortKey[], signal: AbortSignal): Promise<Result> {
-    const { numRows, leastMemoryBytes } = this.#file;
-    if ((base.numRows * leastMemoryBytes) / numRows > SORTED_BYTES) {
+    if (base.numRows * (await this.#rowMemoryBytes(base, signal)) > SORTED_BYTES) {
       throw new ColonnadeError(
         "not_loaded",
         `Sorting ${base.numRows} rows needs all rows of the file, and only some are loaded.`,
@@ -120,6 +122,18 @@ export class Computations {
     return JSON.stringify({ matches, next: next < base.numRows ? next : null, searched });
   }
 
+  /** The memory of a row of a result, in bytes: as its first rows have it, or what its values take at least. */
+  async #rowMemoryBytes(base: Result, signal: AbortSignal): Promise<number> {
+    const { numRows, leastMemoryBytes } = this.#file;
+    const least = leastMemoryBytes / Math.max(1, numRows);
+    if (base.numRows * least > SORTED_BYTES) return least;
+    const end = Math.min(SAMPLE_ROWS, base.numRows);
+    const sample = await this.#decode(base, [], 0, end, signal);
+    const sampled = sample.memoryBytes / Math.max(1, end);
+    sample.free();
+    return Math.max(least, sampled);
+  }
+
   #numbersOf(names: Iterable<string>): number[] {
     const numbers = new Set<number>();
     for (const name of names) {
@@ -157,7 +171,7 @@ export class Computations {
   ): Promise<T> {
     const { columnCosts, numRows } = this.#file;
     const least = columns.reduce((sum, column) => sum + (columnCosts[column]?.memoryBytes ?? 0), 0);
-    this.#check((least * base.numRows) / numRows, what);
+    this.#check((least * base.numRows) / Math.max(1, numRows), what);
     const decoder = await this.#decode(base, columns, 0, base.numRows, signal);
     try {
       return await work(decoder);
@@ -181,28 +195,41 @@ export class Computations {
     const either = AbortSignal.any([signal, left.signal]);
     const rowBytes = this.#rowBytes(columns);
     let chunkBytes = FIRST_CHUNK_BYTES;
+    let maxRows = MAX_CHUNK_ROWS;
     let end = start;
     const decodeNext = () => {
-      const numRows = Math.max(1, Math.min(Math.floor(chunkBytes / rowBytes), MAX_CHUNK_ROWS));
+      const numRows = Math.max(1, Math.min(Math.floor(chunkBytes / rowBytes), maxRows));
       const first = end;
       end = Math.min(first + numRows, base.numRows);
       chunkBytes = Math.min(4 * chunkBytes, CHUNK_BYTES);
-      const decoding = this.#decode(base, columns, first, end, either);
+      // The next chunk has the other half of the memory.
+      const decoding = this.#decode(base, columns, first, end, either, 1 / 2);
       decoding.catch(() => undefined);
-      return { first, decoding };
+      return { first, numRows, decoding };
     };
     let next = decodeNext();
     try {
-      while (next.first < base.numRows) {
-        const { first, decoding } = next;
-        const decoder = await decoding;
+      // Work on no rows finds what is wrong with it.
+      do {
+        const { first, numRows, decoding } = next;
+        let decoder: BodyDecoder;
+        try {
+          decoder = await decoding;
+        } catch (thrown) {
+          const { code } = ColonnadeError.from(thrown, "");
+          if (code !== "memory_budget_exceeded" || numRows === 1) throw thrown;
+          maxRows = Math.ceil(numRows / 4);
+          end = first;
+          next = decodeNext();
+          continue;
+        }
         next = decodeNext();
         try {
           if (!(await work(decoder, first))) return;
         } finally {
           decoder.free();
         }
-      }
+      } while (next.first < base.numRows);
     } finally {
       left.abort();
       next.decoding.then((decoder) => decoder.free()).catch(() => undefined);
@@ -227,8 +254,9 @@ export class Computations {
     start: number,
     end: number,
     signal: AbortSignal,
+    share = 1,
   ): Promise<BodyDecoder> {
-    const decoder = await loadDecoder(this.#budgetBytes, this.#wasm, () => undefined);
+    const decoder = await loadDecoder(share * this.#budgetBytes, this.#wasm, () => undefined);
     try {
       const stream = this.#file.rows(base.range(start, end), signal, columns);
       decoder.resume(start);
@@ -248,10 +276,19 @@ function run(decoder: BodyDecoder, work: KernelWork, signal: AbortSignal) {
   return decoder.kernels.run(work, signal, () => undefined);
 }
 
+function parsedPredicate(json: string): Predicate {
+  try {
+    const predicate: unknown = JSON.parse(json);
+    if (isPredicate(predicate)) return predicate as Predicate;
+  } catch {
+    // What is no JSON is no predicate.
+  }
+  throw new ColonnadeError("bad_filter", `Not a filter: ${json.slice(0, 200)}`);
+}
+
 /** The columns that a predicate names. */
-function* columnsOf(predicate: unknown): Generator<string> {
-  const { column, and = [], or = [], not } = Object(predicate);
-  if (typeof column === "string") yield column;
-  for (const part of [...and, ...or]) yield* columnsOf(part);
-  if (not !== undefined) yield* columnsOf(not);
+function columnsOf(predicate: Predicate): string[] {
+  if ("and" in predicate) return predicate.and.flatMap(columnsOf);
+  if ("or" in predicate) return predicate.or.flatMap(columnsOf);
+  return "not" in predicate ? columnsOf(predicate.not) : [predicate.column];
 }

@@ -2,6 +2,7 @@ import type { Fetch } from "../http/fetch-bridge.js";
 import type { SortKey } from "../model/arrangement.js";
 import { ColonnadeError } from "../model/errors.js";
 import type { FileFacts, FileOrder } from "../model/file-source.js";
+import type { FindParams } from "../rpc/messages.js";
 import { Computations, type DecoderModule } from "./computations.js";
 import type { ParquetFile } from "./parquet-file.js";
 import { Result } from "./result.js";
@@ -119,8 +120,8 @@ export class FileServer {
 
   #rows(file: ParquetFile, id: string, result: Result, request: Request): Response {
     const { parameters, headers, signal } = request;
-    const first = Number(parameters.get("offset") ?? 0);
-    const limit = Number(parameters.get("limit") ?? Number.POSITIVE_INFINITY);
+    const first = countOf(parameters, "offset") ?? 0;
+    const limit = countOf(parameters, "limit") ?? Number.POSITIVE_INFINITY;
     const isWhole =
       !this.#isOnDemand(file) ||
       parameters.has("sort") ||
@@ -142,15 +143,22 @@ function sortOf(sort: string | null): SortKey[] {
   }));
 }
 
-function findOf(parameters: URLSearchParams) {
+function findOf(parameters: URLSearchParams): FindParams {
   const columns = parameters.get("columns");
   return {
     text: parameters.get("text") ?? "",
-    from: Number(parameters.get("from") ?? 0),
-    limit: Number(parameters.get("limit") ?? 100),
+    from: countOf(parameters, "from") ?? 0,
+    limit: countOf(parameters, "limit") ?? 100,
     columns: columns === null ? undefined : sortOf(columns).map(({ column }) => column),
     matchCase: parameters.get("case") === "exact",
   };
+}
+
+function countOf(parameters: URLSearchParams, name: string): number | undefined {
+  const text = parameters.get(name);
+  if (text === null) return undefined;
+  if (/^\d{1,15}$/.test(text)) return Number(text);
+  throw new ColonnadeError("bad_parameter", `${name}=${text} is not a number of rows.`);
 }
 
 function json(text: string): Response {

@@ -2,7 +2,7 @@ import type { FileSource, FileWarning } from "../model/file-source.js";
 import { BlobBytes, type ByteSource } from "./byte-source.js";
 import { type ColumnCost, ParquetModule } from "./parquet-module.js";
 import { RemoteBytes } from "./remote-bytes.js";
-import { RowSource } from "./row-source.js";
+import { RowSource, RowStream } from "./row-stream.js";
 
 /** What the module reads first, from the end of a file. */
 const TAIL_BYTES = 512 * 1024;
@@ -75,8 +75,7 @@ export class ParquetFile {
       "numbers" in rows
         ? module.readRows(rows.numbers, rows.firstRow, columns)
         : module.read(rows.start, rows.end, columns);
-    const source = new RowSource(this.#bytes, module, begin, signal);
-    return new ReadableStream(source, { highWaterMark: 0 });
+    return new RowStream(new RowSource(this.#bytes, module, begin, signal));
   }
 }
 

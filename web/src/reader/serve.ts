@@ -5,7 +5,7 @@ import type { WasmModule } from "../rpc/messages.js";
 import type { DecoderModule } from "./computations.js";
 import { FileServer } from "./file-server.js";
 import { ParquetFile } from "./parquet-file.js";
-import { serveBytes } from "./serve-bytes.js";
+import { serveRows } from "./serve-rows.js";
 
 /** A file that is open. */
 export interface ServedFile {
@@ -42,7 +42,7 @@ export function serveFile(
   return {
     serve: (ports) => {
       for (const port of ports) {
-        serveFetch(server.answer, port, serveBytes);
+        serveFetch(server.answer, port, serveRows);
         // In Node, an open table does not keep the process running.
         (port as { unref?(): void }).unref?.();
         open.push(port);

@@ -5,16 +5,33 @@ import type { ParquetModule } from "./parquet-module.js";
 /** How many messages are made before they are read, so that who decodes them need not wait. */
 const MAX_AHEAD = 8;
 
-/** The size of a piece for readers that bring no buffer. */
-const PIECE_BYTES = 1024 * 1024;
+/** The size of a piece if its reader brings no buffer. */
+export const PIECE_BYTES = 1024 * 1024;
 
-/**
- * Rows of a file as a byte stream, which is made as it is read. They are copied from the module's memory into the buffer
- * of whoever reads them: new memory costs more than copying.
- */
-export class RowSource implements UnderlyingByteSource {
-  readonly type = "bytes";
-  readonly autoAllocateChunkSize = PIECE_BYTES;
+/** Rows of a file as the bytes of an Arrow stream, which is made as it is read. */
+export class RowStream extends ReadableStream<Uint8Array> {
+  /** Can be read instead of the stream, into buffers that are used again: new memory costs more than copying. */
+  readonly source: RowSource;
+
+  constructor(source: RowSource) {
+    super(
+      {
+        pull: async (controller) => {
+          const piece = new Uint8Array(PIECE_BYTES);
+          const numBytes = await source.read(piece);
+          if (numBytes === 0) controller.close();
+          else controller.enqueue(piece.subarray(0, numBytes));
+        },
+        cancel: () => source.cancel(),
+      },
+      { highWaterMark: 0 },
+    );
+    this.source = source;
+  }
+}
+
+/** Copies the messages that the module makes of rows. */
+export class RowSource {
   readonly #bytes: ByteSource;
   readonly #module: ParquetModule;
   readonly #begin: () => number;
@@ -38,32 +55,30 @@ export class RowSource implements UnderlyingByteSource {
     this.#signal = AbortSignal.any([signal, this.#stopped.signal]);
   }
 
-  async pull(controller: ReadableByteStreamController): Promise<void> {
-    const request = controller.byobRequest;
-    const view = request?.view;
-    if (!request || !view) return;
+  /** Writes the next bytes; returns how many, 0 at the end. */
+  async read(buffer: Uint8Array): Promise<number> {
     try {
       for (;;) {
         this.#signal.throwIfAborted();
-        const numBytes = this.#fill(new Uint8Array(view.buffer, view.byteOffset, view.byteLength));
+        const numBytes = this.#fill(buffer);
         if (numBytes > 0) {
-          request.respond(numBytes);
           void this.#workAhead();
-          return;
+          return numBytes;
         }
         if (this.#failure !== undefined) throw this.#failure.thrown;
-        if (this.#isDone) break;
+        if (this.#isDone) {
+          this.cancel();
+          return 0;
+        }
         await this.#work();
       }
     } catch (thrown) {
       this.cancel();
       throw thrown;
     }
-    this.cancel();
-    controller.close();
-    request.respond(0);
   }
 
+  /** Ends the reading. */
   cancel(): void {
     this.#stopped.abort();
     if (this.#reader !== undefined) this.#module.close(this.#reader);
