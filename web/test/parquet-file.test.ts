@@ -55,11 +55,15 @@ const open = (bytes: Uint8Array<ArrayBuffer>) =>
   ParquetFile.open({ kind: "blob", blob: new Blob([bytes]) }, compiled, NEVER);
 
 /** Answers requests for the rows of a file. */
-const answerOf = (opening: Promise<ParquetFile>, budget: Partial<FileOrder> = {}) => {
+const answerOf = (
+  opening: Promise<ParquetFile>,
+  budget: Partial<FileOrder> = {},
+  closed = NEVER,
+) => {
   const file = { kind: "blob", blob: new Blob() } as const;
   const order = { file, memoryBytes: 2 ** 30, computedBytes: 2 ** 28, ...budget };
   const wasm = Promise.resolve(new Uint8Array(read("pkg/colonnade_wasm_bg.wasm")));
-  return new FileServer(opening, order, wasm).answer;
+  return new FileServer(opening, order, wasm, closed).answer;
 };
 
 /** All bytes of a stream. */
@@ -340,9 +344,16 @@ describe.runIf(conformance !== undefined)("the files of other programs", () => {
       ['tables/file/rows?filter={"and":5}', "bad_filter"],
       ["tables/file/rows?filter=id", "bad_filter"],
       ["query/all/find?text=a&from=-5", "bad_parameter"],
+      ["query/all/find?text=a&limit=0", "bad_parameter"],
+      ["query/all/find?text=a&columns=", "bad_parameter"],
     ]) {
       expect(await (await ask(path ?? "")).json()).toMatchObject({ code });
     }
+    const left = new AbortController();
+    const leaving = answerOf(Promise.resolve(file), {}, left.signal);
+    const late = leaving(`https://file.invalid/v1/tables/file/rows?filter=${filter}`, {});
+    left.abort();
+    await expect(late).rejects.toMatchObject({ name: "AbortError" });
     const small = answerOf(Promise.resolve(file), { computedBytes: 1000 });
     await small("https://file.invalid/v1/tables/file/rows?id=all", {});
     const refused = await small("https://file.invalid/v1/query/all/summary?column=id", {});

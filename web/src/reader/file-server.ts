@@ -29,11 +29,21 @@ export class FileServer {
   readonly #opening: Promise<ParquetFile>;
   readonly #order: FileOrder;
   readonly #wasm: DecoderModule;
+  readonly #closed: AbortSignal;
   readonly #results = new Map<string, Result>();
   #computations: Promise<Computations> | undefined;
 
-  /** @param wasm the decoder's module */
-  constructor(opening: Promise<ParquetFile>, order: FileOrder, wasm: DecoderModule) {
+  /**
+   * @param wasm the decoder's module
+   * @param closed aborts when nobody waits for answers
+   */
+  constructor(
+    opening: Promise<ParquetFile>,
+    order: FileOrder,
+    wasm: DecoderModule,
+    closed: AbortSignal,
+  ) {
+    this.#closed = closed;
     this.#opening = opening;
     this.#order = order;
     this.#wasm = wasm;
@@ -45,7 +55,7 @@ export class FileServer {
       const { pathname, searchParams: parameters } = new URL(url);
       const [, kind, name = "", part = ""] =
         /\/v1\/(tables|query)(?:\/([^/]+)(?:\/(\w+))?)?$/.exec(pathname) ?? [];
-      const own = signal ?? new AbortController().signal;
+      const own = AbortSignal.any([this.#closed, ...(signal ? [signal] : [])]);
       const request = { parameters, headers: new Headers(headers), signal: own };
       if (kind === "tables") {
         if (part === "") return Response.json(this.#facts(file));
@@ -81,7 +91,7 @@ export class FileServer {
           });
       }
     } catch (thrown) {
-      if (signal?.aborted) throw thrown;
+      if (signal?.aborted || this.#closed.aborted) throw thrown;
       return problem(ColonnadeError.from(thrown, "reader_failed"));
     }
   };
@@ -145,11 +155,16 @@ function sortOf(sort: string | null): SortKey[] {
 
 function findOf(parameters: URLSearchParams): FindParams {
   const columns = parameters.get("columns");
+  const names = columns === null ? undefined : sortOf(columns).map(({ column }) => column);
+  const limit = countOf(parameters, "limit") ?? 100;
+  if (limit === 0 || names?.length === 0) {
+    throw new ColonnadeError("bad_parameter", "A search needs a limit above 0, and columns.");
+  }
   return {
     text: parameters.get("text") ?? "",
     from: countOf(parameters, "from") ?? 0,
-    limit: countOf(parameters, "limit") ?? 100,
-    columns: columns === null ? undefined : sortOf(columns).map(({ column }) => column),
+    limit,
+    columns: names,
     matchCase: parameters.get("case") === "exact",
   };
 }

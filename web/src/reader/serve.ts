@@ -37,7 +37,7 @@ export function serveFile(
   const decoder: DecoderModule = new Promise((resolve) => {
     useDecoder = resolve;
   });
-  const server = new FileServer(opening, order, decoder);
+  const server = new FileServer(opening, order, decoder, closed.signal);
   const open: MessagePort[] = [];
   return {
     serve: (ports) => {
