@@ -34,7 +34,10 @@ async function openFile(url: string): Promise<void> {
   root.render(createElement(HighTable, { data, stringify: textOf, focus: false }));
 }
 
-/** The rows of a file as HighTable asks for them; each is read once. */
+/**
+ * The rows of a file as HighTable asks for them; each is read once. Whole row groups are read, which is the default:
+ * with `useOffsetIndex` there are fewer bytes, but the requests for each page take longer.
+ */
 function frameOf(file: AsyncBuffer, metadata: FileMetaData) {
   const eventTarget = createEventTarget<DataFrameEvents>();
   const rows = new Map<number, Record<string, unknown>>();
@@ -56,20 +59,12 @@ function frameOf(file: AsyncBuffer, metadata: FileMetaData) {
       if (first === undefined || last === undefined) return;
       for (const row of missing) asked.add(row);
       const range = { rowStart: first, rowEnd: last + 1 };
-      const read = await parquetReadObjects({
-        file,
-        metadata,
-        ...range,
-        useOffsetIndex: USES_INDEX,
-      });
+      const read = await parquetReadObjects({ file, metadata, ...range });
       for (const [index, cells] of read.entries()) rows.set(first + index, cells);
       eventTarget.dispatchEvent(new CustomEvent("resolve"));
     },
   };
 }
-
-/** Whether only the pages of the wanted rows are read, by the file's index, instead of whole row groups. */
-const USES_INDEX = !location.search.includes("groups");
 
 function textOf(value: unknown): string | undefined {
   if (value === null || value === undefined) return undefined;
