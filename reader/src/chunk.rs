@@ -61,7 +61,7 @@ impl Chunk {
     ///
     /// Spec: `OffsetIndex` in `parquet.thrift`.
     pub(crate) fn take_index(&mut self, index: &[u8]) -> bool {
-        let Some(pages) = page_locations(index) else {
+        let Some(mut pages) = page_locations(index) else {
             return false;
         };
         let mut end = self.bytes.start;
@@ -69,7 +69,7 @@ impl Chunk {
         for PageEntry { bytes, first_row } in &pages {
             let follows = match row {
                 None => *first_row == Some(0),
-                Some(before) => first_row.is_some_and(|row| row > before),
+                Some(before) => first_row.is_some_and(|row| row >= before),
             };
             if bytes.start < end || bytes.end > self.bytes.end || !follows {
                 return false;
@@ -86,6 +86,10 @@ impl Chunk {
         if first.bytes.start > self.bytes.start {
             self.dictionary = Some(self.bytes.start..first.bytes.start);
         }
+        // Pages without rows come before those that begin with the same row.
+        pages.reverse();
+        pages.dedup_by_key(|page| page.first_row);
+        pages.reverse();
         self.pages = pages;
         self.known_to = self.bytes.end;
         true
@@ -101,9 +105,12 @@ impl Chunk {
             PageKind::Dictionary(_) => self.dictionary = Some(bytes),
             PageKind::Data(_) | PageKind::DataV2(_) => {
                 let first_row = self.num_known_rows;
-                self.num_known_rows = first_row
-                    .zip(header.num_rows(self.has_lists))
-                    .map(|(row, rows)| row + rows);
+                let num_rows = header.num_rows(self.has_lists);
+                // Some writers end a row group with a page without rows.
+                if num_rows == Some(0) {
+                    return header.page_bytes() as u64;
+                }
+                self.num_known_rows = first_row.zip(num_rows).map(|(row, rows)| row + rows);
                 // Pages after one of unknown rows have unknown rows as well, this one included.
                 let first_row = self.num_known_rows.and(first_row);
                 self.pages.push(PageEntry { bytes, first_row });

@@ -271,6 +271,33 @@ fn words(array: &ArrayRef) -> Vec<Option<&str>> {
 }
 
 #[test]
+fn rows_behind_a_page_without_rows_are_read() {
+    let path = concat!(
+        env!("CARGO_MANIFEST_DIR"),
+        "/../fixtures/empty_page.parquet"
+    );
+    let file = std::fs::read(path).unwrap();
+    let mut parquet = open(&file);
+    let mut rows_of = |range: Range<u64>| {
+        let reader = RowReader::new(&parquet, range, None).unwrap();
+        let stream = read(&mut Draw(3), &file, &mut parquet, reader);
+        let batches = StreamReader::try_new(&stream[..], None).unwrap();
+        let lengths = batches.flat_map(|batch| {
+            let lists = batch.unwrap().column(0).clone();
+            let lists = lists.as_list::<i32>();
+            lists
+                .iter()
+                .map(|list| list.unwrap().len())
+                .collect::<Vec<_>>()
+        });
+        lengths.collect::<Vec<_>>()
+    };
+    assert_eq!(rows_of(0..12), [0, 0, 0, 2, 1, 2, 2, 1, 0, 1, 3, 3]);
+    assert_eq!(rows_of(11..12), [3]);
+    assert_eq!(rows_of(10..12), [3, 3]);
+}
+
+#[test]
 fn what_is_no_parquet_file_is_refused() {
     let batch = drawn_batch(&mut Draw(7), 100);
     let good = drawn_file(&mut Draw(7), &batch);
