@@ -122,7 +122,11 @@ function dropMarks(): Plugin {
     name: "colonnade-drop-marks",
     generateBundle: (_, bundle) => {
       for (const file of Object.values(bundle)) {
-        if (file.type === "chunk") file.code = file.code.replaceAll("/* @__PURE__ */ ", "");
+        if (file.type === "chunk")
+          file.code = file.code.replace(
+            /(\w?)\/\* @__PURE__ \*\/ /g,
+            (_, before) => before && `${before} `,
+          );
       }
     },
   };

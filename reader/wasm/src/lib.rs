@@ -3,8 +3,8 @@
 //! A damaged file can make a library trap. An instance of its own ends with its file, and the others go on. The glue of
 //! wasm-bindgen has one instance for a page, so these are plain exports. Calls do not nest.
 //!
-//! Bytes and 32-bit numbers go in through [`input`]. Results come out through [`output`]: the bytes of a message, pairs of 64-bit floats for
-//! ranges, or JSON.
+//! Bytes and 32-bit numbers go in through [`input`]. Results come out through [`output`]: the bytes of a message, pairs of
+//! 64-bit floats for ranges, or JSON.
 
 use std::cell::RefCell;
 use std::collections::{HashMap, VecDeque};

@@ -5,8 +5,7 @@ import { ColonnadeError } from "../model/errors.js";
 import type { FileFacts, FileOrder, FileSource } from "../model/file-source.js";
 import { predicateJson } from "../model/predicate.js";
 import type { WasmModule } from "../rpc/messages.js";
-import type { PreparedSource, RequestOptions, TableSource } from "./source.js";
-import { urlOf } from "./source.js";
+import { type PreparedSource, type RequestOptions, type TableSource, urlOf } from "./source.js";
 import { findWasm, type WorkerOptions, workerAt } from "./start-worker.js";
 
 /** Where the reader answers. Nothing is ever sent there. */
@@ -73,7 +72,10 @@ export async function prepareFile(
   const reader = await readerOf(options);
   const computedBytes = memoryBytes * COMPUTED_SHARE;
   const opened = reader.open({ file, memoryBytes, computedBytes }, transfer);
-  void findWasm(options).then(opened.useDecoder);
+  // The table says itself that the module cannot be loaded; the file then looks beside the reader.
+  void findWasm(options)
+    .catch(() => undefined)
+    .then(opened.useDecoder);
   const onDemandBytes = loadAll ? undefined : memoryBytes - computedBytes;
   return new OpenFile(opened, onDemandBytes, signal).rows({ sort: [], filter: null });
 }
