@@ -6,6 +6,8 @@
 //! exactly is an error that names it ([`TextErrorKind::Misfit`]). Exact means:
 //!
 //! - integers and decimals keep every digit;
+//! - numbers and dates of other countries (`2.535,04`, `31/12/2025`) are read if only one [`Reading`] fits all values
+//!   of a column; if several do, the column is text, and its field names them;
 //! - a number becomes the nearest double only if that has all its digits, at most 17;
 //! - dates and times keep all their digits and their zone;
 //! - no field and no row is dropped.
@@ -16,6 +18,7 @@ mod error;
 mod format;
 pub mod json;
 mod json_field;
+mod notation;
 mod number;
 mod options;
 mod time;
@@ -25,6 +28,7 @@ mod type_word;
 pub use encoding::Encoding;
 pub use error::{TextError, TextErrorKind};
 pub use format::{Columns, Decoder, Format, Inference};
+pub use notation::{DateNotation, DecimalSign, READING_KEY, READINGS_KEY, Reading, Thousands};
 pub use options::{OPTION_KEYS, TextOptions};
 pub use transcoder::Transcoder;
 pub use type_word::{parse_type_word, type_word};

@@ -4,8 +4,10 @@
 //! and an optional exponent. `+5`, `01`, `.5` and `5.` are not numbers.
 
 mod facts;
+mod grouped;
 
 pub(crate) use facts::NumberFacts;
+pub(crate) use grouped::PlainNumber;
 
 /// The most significant digits with which a number becomes a double.
 const MAX_FLOAT_DIGITS: u32 = 17;
@@ -104,6 +106,19 @@ impl<'a> Number<'a> {
     #[inline]
     fn is_zero(&self) -> bool {
         self.num_digits == 0
+    }
+
+    /// Whether the point could stand between thousands: `1.234`.
+    #[inline]
+    pub(crate) fn is_like_group(&self) -> bool {
+        let digits = self.text.len() - usize::from(self.negative);
+        self.fraction_len == 3 && (5..=7).contains(&digits) && self.num_digits == digits as u32 - 1
+    }
+
+    /// Whether there is a fraction, also one of zeros.
+    #[inline]
+    pub(crate) fn has_fraction(&self) -> bool {
+        self.fraction_len > 0
     }
 
     #[inline]

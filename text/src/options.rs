@@ -4,16 +4,19 @@ use arrow_schema::{DataType, Field, Schema};
 
 use crate::encoding::Encoding;
 use crate::json_field::json_field;
+use crate::notation::{DateNotation, DecimalSign, READING_WORDS, Reading, Thousands};
 use crate::type_word::{TYPE_WORDS, parse_type_word};
 
 /// The keys of [`TextOptions::set`].
-pub const OPTION_KEYS: [&str; 10] = [
+pub const OPTION_KEYS: [&str; 12] = [
     "delimiter",
     "quote",
     "escape",
     "comment",
     "header",
     "decimal",
+    "thousands",
+    "dates",
     "null",
     "nan",
     "encoding",
@@ -30,7 +33,9 @@ pub struct TextOptions {
     pub(crate) escape: Option<u8>,
     pub(crate) comment: Option<u8>,
     pub(crate) has_header: Option<bool>,
-    pub(crate) decimal_comma: bool,
+    pub(crate) decimal: Option<DecimalSign>,
+    pub(crate) thousands: Thousands,
+    pub(crate) dates: Option<DateNotation>,
     pub(crate) null_words: Vec<String>,
     pub(crate) allows_nan: bool,
     encoding: Option<Encoding>,
@@ -40,6 +45,8 @@ pub struct TextOptions {
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum ColumnType {
     Plain(DataType),
+    /// As its values show, if they are read so.
+    Read(Reading),
     /// The JSON text of each value.
     Json,
 }
@@ -65,11 +72,27 @@ impl TextOptions {
             "comment" => self.comment = Some(character()?),
             "header" => self.has_header = Some(truth()?),
             "decimal" => {
-                self.decimal_comma = match value {
-                    "," => true,
-                    "." => false,
+                self.decimal = Some(match value {
+                    "," => DecimalSign::Comma,
+                    "." => DecimalSign::Point,
                     _ => return Err(wrong("a comma or a point")),
-                }
+                });
+            }
+            "thousands" => {
+                self.thousands = match value {
+                    "." => Thousands::Point,
+                    "," => Thousands::Comma,
+                    " " | "space" => Thousands::Space,
+                    "'" | "\u{2019}" => Thousands::Apostrophe,
+                    "" | "none" => Thousands::None,
+                    _ => return Err(wrong("a point, a comma, ', space or none")),
+                };
+            }
+            "dates" => {
+                let notation = DateNotation::parse(value);
+                self.dates = Some(notation.ok_or_else(|| {
+                    wrong("day, month and year, such as DD.MM.YYYY, MM/DD/YYYY or dmy")
+                })?);
             }
             "null" => self.null_words.extend(value.split(',').map(str::to_owned)),
             "nan" => self.allows_nan = truth()?,
@@ -103,11 +126,11 @@ impl TextOptions {
         let column_type = match parse_type_word(word) {
             _ if word.trim() == "json" => ColumnType::Json,
             Some(data_type) => ColumnType::Plain(data_type),
-            None => {
-                return Err(format!(
-                    "the type {word:?} of column {column:?} is not known: write {TYPE_WORDS}"
-                ));
-            }
+            None => ColumnType::Read(Reading::parse(word).ok_or_else(|| {
+                format!(
+                    "the type {word:?} of column {column:?} is not known: write {TYPE_WORDS}, or {READING_WORDS}"
+                )
+            })?),
         };
         if self.types.iter().any(|(name, _)| name == column) {
             return Err(format!("column {column:?} has two types: write one"));
@@ -143,11 +166,21 @@ impl TextOptions {
                 ));
             };
             *field = match column_type {
-                ColumnType::Plain(data_type) => Field::new(column, data_type.clone(), true),
+                ColumnType::Plain(data_type) => retyped(field, data_type),
                 ColumnType::Json => json_field(column),
+                ColumnType::Read(_) => continue,
             };
         }
         Ok(Schema::new_with_metadata(fields, schema.metadata().clone()))
+    }
+
+    /// The columns that are read in a certain way.
+    pub(crate) fn readings(&self) -> Vec<(String, Reading)> {
+        let reading = |(column, column_type): &(String, ColumnType)| match column_type {
+            ColumnType::Read(reading) => Some((column.clone(), *reading)),
+            ColumnType::Plain(_) | ColumnType::Json => None,
+        };
+        self.types.iter().filter_map(reading).collect()
     }
 
     /// The columns whose types were said.
@@ -163,10 +196,33 @@ impl TextOptions {
         let repeats =
             |(index, byte): (usize, &u8)| others.iter().skip(index + 1).any(|b| b == byte);
         let is_repeated = others.iter().enumerate().any(repeats);
+        let decimal = match self.thousands {
+            Thousands::Point => Some(DecimalSign::Comma),
+            Thousands::Comma => Some(DecimalSign::Point),
+            _ => self.decimal,
+        };
+        if self.decimal.is_some() && decimal != self.decimal {
+            return Err("decimal and thousands must be different signs".to_owned());
+        }
         if is_repeated || self.escape.is_some() && self.escape == self.delimiter {
             return Err("delimiter, quote and comment must be different characters".to_owned());
         }
         Ok(())
+    }
+}
+
+/// A field of another type, whose values are written as before.
+fn retyped(field: &Field, data_type: &DataType) -> Field {
+    let is_same_kind = match Reading::of_field(field) {
+        Some(Reading::Number(_)) => data_type.is_numeric(),
+        Some(Reading::Date(_)) => data_type.is_temporal(),
+        None => false,
+    };
+    let retyped = Field::new(field.name(), data_type.clone(), true);
+    if is_same_kind {
+        retyped.with_metadata(field.metadata().clone())
+    } else {
+        retyped
     }
 }
 

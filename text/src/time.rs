@@ -5,13 +5,15 @@
 //! - a timestamp is a date, `T` or one space, a time of day, and a zone or none: `Z`, `+02:00`, `+0200`
 //!   or `+02`.
 //!
-//! Everything else is text, including second 60.
+//! Everything else is text, including second 60. Other notations of dates are in [`local`].
 
 mod column;
+mod local;
 
 use arrow_schema::{DataType, TimeUnit};
 
 pub(crate) use column::{TimeType, time_array};
+pub(crate) use local::{DateOrder, DateSeparator, LocalTimeFacts};
 
 pub(crate) const NANOSECONDS: i64 = 1_000_000_000;
 const SECONDS_OF_DAY: i64 = 86_400;
@@ -200,6 +202,10 @@ impl Timestamp {
         }
     }
 
+    fn days(self) -> Option<i64> {
+        Some(self.seconds / SECONDS_OF_DAY).filter(|days| days * SECONDS_OF_DAY == self.seconds)
+    }
+
     fn fits_nanoseconds(self) -> bool {
         self.in_unit(TimeUnit::Nanosecond).is_some()
     }
@@ -288,8 +294,7 @@ impl TimeFacts {
     #[inline]
     pub(crate) fn observe(&mut self, text: &[u8]) -> bool {
         if let Some(days) = parse_date(text) {
-            self.has_date = true;
-            self.out_of_nanoseconds |= !(-106_751..=106_751).contains(&days);
+            self.observe_date(days);
         } else if let Some(timestamp) = Timestamp::parse(text) {
             self.observe_timestamp(timestamp);
         } else if let Some(time) = TimeOfDay::parse(text) {
@@ -299,6 +304,11 @@ impl TimeFacts {
             return false;
         }
         true
+    }
+
+    fn observe_date(&mut self, days: i32) {
+        self.has_date = true;
+        self.out_of_nanoseconds |= !(-106_751..=106_751).contains(&days);
     }
 
     fn observe_timestamp(&mut self, timestamp: Timestamp) {

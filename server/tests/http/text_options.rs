@@ -45,7 +45,7 @@ async fn options_behind_a_path_say_how_a_text_is_read() {
             "semicolons.csv",
             b"# by hand\na;b\n1,5;007\nNA;8\n",
             "?delimiter=;&decimal=,&comment=%23&null=NA&types=b:text",
-            &["Float64", "Utf8"],
+            &["Decimal128(18, 1)", "Utf8"],
             &["1.5", "007"],
         ),
         (
@@ -237,7 +237,7 @@ async fn a_preview_has_the_first_rows_and_how_they_are_read() {
     let rows = cut.rows();
     assert_eq!(
         (rows.num_rows(), types(&rows)),
-        (2, vec!["Float64".into(), "Utf8".into()])
+        (2, vec!["Decimal128(18, 1)".into(), "Utf8".into()])
     );
     assert_eq!(
         options,
@@ -275,7 +275,7 @@ async fn all_options_hold_in_a_preview_and_in_its_upload() {
     assert_eq!(stored.status, 201);
     for outcome in [shown, server.get("/v1/tables/t/rows").await] {
         let rows = outcome.rows();
-        assert_eq!(types(&rows), ["Float64", "Utf8"]);
+        assert_eq!(types(&rows), ["Decimal128(18, 1)", "Utf8"]);
         assert_eq!(row(&rows, 0), ["1.5", ""]);
         assert_eq!(row(&rows, 1), ["", "it's é"]);
     }

@@ -188,20 +188,27 @@ impl ColumnBuilder {
                 parse_integer(value, fields.values)
             }),
             Values::UInt64(values) => append_values(values, nulls, fields, num_rows, |value| {
-                parse_u64(&fields.values.number(value)?)
+                fields.values.number(value, parse_u64)
             }),
             Values::Float64(values) => append_values(values, nulls, fields, num_rows, |value| {
                 parse_float(value, fields.values)
             }),
             Values::Decimal(values, precision, scale) => {
                 append_values(values, nulls, fields, num_rows, |value| {
-                    parse_decimal(&fields.values.number(value)?, *precision, *scale)
+                    let parse = |number: &[u8]| parse_decimal(number, *precision, *scale);
+                    fields.values.number(value, parse)
                 })
             }
             Values::Times(values, time_type) => {
-                append_values(values, nulls, fields, num_rows, |value| {
-                    time_type.parse(value)
-                })
+                let time_type = *time_type;
+                match fields.values.dates {
+                    None => append_values(values, nulls, fields, num_rows, |value| {
+                        time_type.parse(value)
+                    }),
+                    Some(notation) => append_values(values, nulls, fields, num_rows, |value| {
+                        time_type.parse_as(value, notation)
+                    }),
+                }
             }
             Values::Text(bytes, ends) => append_texts(bytes, ends, nulls, fields, num_rows),
         }
@@ -282,7 +289,7 @@ impl ColumnBuilder {
 fn parse_integer(value: &[u8], values: &ValueSyntax) -> Option<i64> {
     match values.short_number(value) {
         Some(number) => number.to_i64(),
-        None => parse_i64(&values.number(value)?),
+        None => values.number(value, parse_i64),
     }
 }
 
@@ -291,8 +298,9 @@ fn parse_float(value: &[u8], values: &ValueSyntax) -> Option<f64> {
     if let Some(number) = values.short_number(value) {
         return number.to_f64();
     }
-    let number = values.number(value)?;
-    parse_f64(&number).or_else(|| parse_non_finite(&number))
+    values.number(value, |number| {
+        parse_f64(number).or_else(|| parse_non_finite(number))
+    })
 }
 
 #[cfg(test)]

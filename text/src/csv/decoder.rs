@@ -12,6 +12,7 @@ use crate::csv::builder::{ColumnBuilder, Fields};
 use crate::csv::dialect::{Dialect, Syntax};
 use crate::csv::records::{Block, Splitter};
 use crate::csv::values::ValueSyntax;
+use crate::notation::Reading;
 
 /// A batch ends early when a column has this many bytes of text, so that its offsets fit 32 bits. One
 /// block adds less than 20 MiB.
@@ -27,7 +28,7 @@ pub struct Decoder {
 impl Decoder {
     /// Reads the records that begin in `range` of the text; its end may be `u64::MAX`.
     ///
-    /// `schema` has all columns of the text; batches have those of `projection`. If the range starts
+    /// `schema` has all columns of the text, with their readings ([`READING_KEY`](crate::READING_KEY)); batches have those of `projection`. If the range starts
     /// at 0, the caller pushes the text from its first byte on, and a header is skipped; comments and
     /// blank lines before the header must be in that range. Otherwise the caller pushes from the byte
     /// before the range on, and no line end of the text may be in quotes (see
@@ -111,7 +112,8 @@ impl Decoder {
 /// Builds batches from blocks.
 #[derive(Debug)]
 struct RowBuilder {
-    values: ValueSyntax,
+    /// How the values of each projected column are written.
+    values: Vec<ValueSyntax>,
     /// The projected columns.
     schema: SchemaRef,
     /// Their indices in the text.
@@ -135,8 +137,13 @@ impl RowBuilder {
             let unsupported = || ArrowError::SchemaError(format!("CSV cannot have {field}"));
             ColumnBuilder::new(field.data_type()).ok_or_else(unsupported)
         };
+        let values = ValueSyntax::new(dialect);
+        let column_values = |field: &arrow_schema::FieldRef| match Reading::of_field(field) {
+            Some(reading) => values.read_as(reading),
+            None => values.clone(),
+        };
         Ok(Self {
-            values: ValueSyntax::new(dialect),
+            values: schema.fields().iter().map(column_values).collect(),
             builders: schema
                 .fields()
                 .iter()
@@ -159,12 +166,13 @@ impl RowBuilder {
         let mut num_rows = block.num_rows;
         let mut error = None;
         let columns = self.projection.iter().zip(self.schema.fields());
-        for (builder, (&column, field)) in self.builders.iter_mut().zip(columns) {
+        let columns = columns.zip(&self.values);
+        for (builder, ((&column, field), values)) in self.builders.iter_mut().zip(columns) {
             let fields = Fields {
                 block,
                 column,
                 syntax,
-                values: &self.values,
+                values,
             };
             if let Err(row) = builder.append(fields, num_rows) {
                 num_rows = row;

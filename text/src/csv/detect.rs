@@ -2,13 +2,12 @@
 
 use std::collections::HashSet;
 
-use arrow_schema::DataType;
-
 use crate::TextOptions;
 use crate::csv::dialect::{Dialect, LineEnd, Syntax};
 use crate::csv::facts::Facts;
 use crate::csv::scan::{Bounds, Span, Stop, scan};
 use crate::csv::values::ValueSyntax;
+use crate::notation::DecimalSign;
 
 /// The most bytes that [`Dialect::detect`] uses. Shorter text is taken for a whole file, so that its
 /// last record is not cut.
@@ -29,7 +28,7 @@ impl Dialect {
     ///   those of the typed columns are years from 1900 to 2100, and not all values below are. So are
     ///   names of all columns but the first, if the first one counts the rows from 0, as in `,city`.
     ///
-    /// Decimal commas, null words, quotes other than `"`, comments and escapes are not detected.
+    /// Null words, quotes other than `"`, comments and escapes are not detected.
     #[must_use]
     pub fn detect(start: &[u8]) -> Self {
         Self::detect_with(start, &TextOptions::default())
@@ -47,14 +46,17 @@ impl Dialect {
             comment: options.comment,
             line_end: detect_line_end(text),
             has_header: true,
-            decimal_comma: options.decimal_comma,
+            decimal: options.decimal,
+            thousands: options.thousands,
+            dates: options.dates,
+            readings: options.readings(),
             null_words: options.null_words.clone(),
         };
         let is_whole = start.len() < DETECT_BYTES;
         let mut best = (0, 1);
-        let is_open = |delimiter: &u8| {
-            options.delimiter.is_none() && !(options.decimal_comma && *delimiter == b',')
-        };
+        let has_comma = options.decimal == Some(DecimalSign::Comma);
+        let is_open =
+            |delimiter: &u8| options.delimiter.is_none() && !(has_comma && *delimiter == b',');
         for delimiter in DELIMITERS.into_iter().filter(is_open) {
             let candidate = Self {
                 delimiter,
@@ -151,16 +153,15 @@ impl<'a> Records<'a> {
                 self.observe(facts, *span);
             }
         }
-        let is_typed = |facts: &Facts| facts.data_type() != DataType::Utf8;
         let mut typed = columns
             .iter()
             .zip(first)
-            .filter(|(facts, _)| is_typed(facts));
-        let is_any_typed = columns.iter().any(is_typed);
+            .filter(|(facts, _)| facts.is_typed());
+        let is_any_typed = columns.iter().any(Facts::is_typed);
         let fits = typed.all(|(facts, span)| {
             let mut facts = facts.clone();
             self.observe(&mut facts, *span);
-            is_typed(&facts)
+            facts.is_typed()
         });
         !is_any_typed
             || !fits
@@ -174,11 +175,7 @@ impl<'a> Records<'a> {
         if distinct.len() < names.len() || names.iter().any(Vec::is_empty) {
             return false;
         }
-        let typed = |index: &usize| {
-            columns
-                .get(*index)
-                .is_some_and(|facts| !is_text_column(facts))
-        };
+        let typed = |index: &usize| columns.get(*index).is_some_and(Facts::is_typed);
         let (typed, texts): (Vec<_>, Vec<_>) = (0..names.len()).partition(typed);
         let name = |index: &usize| names.get(*index).map_or(&[][..], Vec::as_slice);
         let is_year_below = |row: &Vec<Span>, index: &usize| {
@@ -221,10 +218,6 @@ impl<'a> Records<'a> {
         }
         value
     }
-}
-
-fn is_text_column(facts: &Facts) -> bool {
-    facts.data_type() == DataType::Utf8
 }
 
 fn is_text(value: &[u8]) -> bool {

@@ -1,5 +1,7 @@
 //! How a CSV text is written.
 
+use crate::notation::{DateNotation, DecimalSign, Reading, Thousands};
+
 /// The bytes that end a line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
@@ -38,8 +40,14 @@ pub struct Dialect {
     pub line_end: LineEnd,
     /// Whether the first record names the columns.
     pub has_header: bool,
-    /// Whether numbers have a comma before their fraction: `1,5`. Then `1.5` is text.
-    pub decimal_comma: bool,
+    /// The sign before fractions; `None`: found for each column. With a comma, `1.5` is text.
+    pub decimal: Option<DecimalSign>,
+    /// The sign between groups of digits.
+    pub thousands: Thousands,
+    /// How dates are written that are not `2024-01-31`; `None`: found for each column.
+    pub dates: Option<DateNotation>,
+    /// Columns by their names, and how they are read in any case.
+    pub readings: Vec<(String, Reading)>,
     /// Unquoted fields that are null, besides empty ones.
     pub null_words: Vec<String>,
 }
@@ -54,7 +62,10 @@ impl Default for Dialect {
             comment: None,
             line_end: LineEnd::Lf,
             has_header: true,
-            decimal_comma: false,
+            decimal: None,
+            thousands: Thousands::Any,
+            dates: None,
+            readings: Vec::new(),
             null_words: Vec::new(),
         }
     }

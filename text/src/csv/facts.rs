@@ -1,17 +1,22 @@
 //! Facts about all values of a CSV column, and the type that they make.
 
-use arrow_schema::{DataType, TimeUnit};
+use std::collections::HashMap;
+
+use arrow_schema::{DataType, Field, TimeUnit};
 
 use crate::csv::dialect::{Dialect, Syntax};
+use crate::csv::number_readings::NumberReadings;
 use crate::csv::records::Block;
 use crate::csv::values::{ValueSyntax, parse_bool};
-use crate::number::NumberFacts;
-use crate::time::{TimeFacts, Zone};
+use crate::notation::{READING_KEY, READINGS_KEY, Reading};
+use crate::time::{LocalTimeFacts, TimeFacts, Zone};
 
 /// Facts about all values of a column. They do not depend on the values' order.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Facts {
     kind: Kind,
+    /// How the column is read in any case. Values that are written otherwise leave no facts.
+    said: Option<Reading>,
 }
 
 /// What all values are that are not null.
@@ -21,8 +26,11 @@ enum Kind {
     #[default]
     Nothing,
     Bools,
-    Numbers(NumberFacts),
+    Numbers(NumberReadings),
+    /// Dates as in `2024-01-31`, times of day, and timestamps.
     Times(TimeFacts),
+    /// Dates in other notations.
+    LocalTimes(LocalTimeFacts),
     /// Other text, or values of several kinds.
     Text,
 }
@@ -40,19 +48,35 @@ impl Facts {
         if self.is_text() || values.is_null(value, is_quoted) {
             return;
         }
+        if let Some(reading) = values.reading {
+            return self.observe_reading(value, reading, values);
+        }
         let fits = match &mut self.kind {
             Kind::Nothing => {
                 self.kind = Kind::of(value, values);
                 true
             }
             Kind::Bools => parse_bool(value).is_some(),
-            Kind::Numbers(facts) => observe_number(facts, value, values),
+            Kind::Numbers(facts) => facts.observe(value, values),
             Kind::Times(facts) => facts.observe(value),
+            Kind::LocalTimes(facts) => {
+                LocalTimeFacts::of(value, values.dates).is_some_and(|other| facts.merge(&other))
+            }
             Kind::Text => true,
         };
         if !fits {
             self.kind = Kind::Text;
         }
+    }
+
+    /// Enters a value of a column that is read in a certain way. A value that is written otherwise is an error later.
+    fn observe_reading(&mut self, value: &[u8], reading: Reading, values: &ValueSyntax) {
+        self.said = Some(reading);
+        let kind = match reading {
+            Reading::Number(_) => NumberReadings::of(value, values).map(Kind::Numbers),
+            Reading::Date(_) => LocalTimeFacts::of(value, values.dates).map(Kind::LocalTimes),
+        };
+        self.kind.merge(&kind.unwrap_or_default());
     }
 
     /// Enters the values of one column of a block.
@@ -80,25 +104,80 @@ impl Facts {
 
     /// Enters all values of another part of the column.
     pub fn merge(&mut self, other: &Self) {
-        match (&mut self.kind, &other.kind) {
-            (_, Kind::Nothing) | (Kind::Bools, Kind::Bools) => {}
-            (kind @ Kind::Nothing, other) => *kind = other.clone(),
-            (Kind::Numbers(facts), Kind::Numbers(other)) => facts.merge(other),
-            (Kind::Times(facts), Kind::Times(other)) => facts.merge(other),
-            (kind, _) => *kind = Kind::Text,
+        self.said = self.said.or(other.said);
+        if !self.kind.merge(&other.kind) && self.said.is_none() {
+            self.kind = Kind::Text;
         }
     }
 
-    /// The type that holds all values exactly; text if no other does, or if all are null.
+    /// The type that holds all values exactly; text if no other does, if all are null, or if it depends on how they
+    /// are read.
     #[must_use]
     pub fn data_type(&self) -> DataType {
+        if let Notation::Unknown(_) = self.notation() {
+            return DataType::Utf8;
+        }
         let data_type = match &self.kind {
+            Kind::Nothing => match self.said {
+                Some(Reading::Number(_)) => Some(DataType::Int64),
+                Some(Reading::Date(_)) => Some(DataType::Date32),
+                None => None,
+            },
             Kind::Bools => Some(DataType::Boolean),
             Kind::Numbers(facts) => facts.data_type(),
             Kind::Times(facts) => facts.data_type(),
-            Kind::Nothing | Kind::Text => None,
+            Kind::LocalTimes(facts) => facts.times().data_type(),
+            Kind::Text => None,
         };
         data_type.unwrap_or(DataType::Utf8)
+    }
+
+    fn notation(&self) -> Notation {
+        if let Some(said) = self.said {
+            return Notation::Known(said);
+        }
+        match &self.kind {
+            Kind::Numbers(facts) => match facts.signs()[..] {
+                [_] if facts.is_plain() => Notation::Usual,
+                [sign] => Notation::Known(Reading::Number(sign)),
+                ref signs => {
+                    Notation::Unknown(signs.iter().copied().map(Reading::Number).collect())
+                }
+            },
+            Kind::LocalTimes(facts) => match facts.notations()[..] {
+                [notation] if facts.has_known_century() => Notation::Known(Reading::Date(notation)),
+                ref several => {
+                    Notation::Unknown(several.iter().copied().map(Reading::Date).collect())
+                }
+            },
+            _ => Notation::Usual,
+        }
+    }
+
+    /// The nullable column of that name, with its reading, or the readings that are possible.
+    pub(crate) fn field(&self, name: &str) -> Field {
+        let field = Field::new(name, self.data_type(), true);
+        let metadata = match self.notation() {
+            Notation::Usual => return field,
+            Notation::Known(reading) => (READING_KEY, reading.word()),
+            Notation::Unknown(readings) => {
+                let words = readings
+                    .iter()
+                    .map(|reading| format!("{:?}", reading.word()));
+                (
+                    READINGS_KEY,
+                    format!("[{}]", words.collect::<Vec<_>>().join(",")),
+                )
+            }
+        };
+        field.with_metadata(HashMap::from([(metadata.0.to_owned(), metadata.1)]))
+    }
+
+    /// Whether the values are of one kind other than text.
+    pub(crate) fn is_typed(&self) -> bool {
+        !matches!(self.kind, Kind::Nothing | Kind::Text)
+            && (self.data_type() != DataType::Utf8
+                || matches!(self.notation(), Notation::Unknown(_)))
     }
 
     /// Facts about the extreme values of a type.
@@ -112,28 +191,46 @@ impl Facts {
     }
 }
 
+/// How all values of a column are written.
+enum Notation {
+    /// As in `-1.5` and `2024-01-31`, or they are neither numbers nor dates.
+    Usual,
+    Known(Reading),
+    /// In one of these, or in the only one if the century of years is a guess.
+    Unknown(Vec<Reading>),
+}
+
 impl Kind {
+    /// Enters all values of another part of the column. Returns false if they are of another kind.
+    fn merge(&mut self, other: &Self) -> bool {
+        match (self, other) {
+            (_, Self::Nothing) | (Self::Bools, Self::Bools) | (Self::Text, Self::Text) => true,
+            (kind @ Self::Nothing, other) => {
+                *kind = other.clone();
+                true
+            }
+            (Self::Numbers(facts), Self::Numbers(other)) => facts.merge(other),
+            (Self::Times(facts), Self::Times(other)) => {
+                facts.merge(other);
+                true
+            }
+            (Self::LocalTimes(facts), Self::LocalTimes(other)) => facts.merge(other),
+            _ => false,
+        }
+    }
+
     fn of(value: &[u8], values: &ValueSyntax) -> Self {
         if parse_bool(value).is_some() {
             return Self::Bools;
         }
-        let mut numbers = NumberFacts::default();
-        if observe_number(&mut numbers, value, values) {
+        if let Some(numbers) = NumberReadings::of(value, values) {
             return Self::Numbers(numbers);
         }
         let mut times = TimeFacts::default();
         if times.observe(value) {
             return Self::Times(times);
         }
-        Self::Text
-    }
-}
-
-#[inline]
-fn observe_number(facts: &mut NumberFacts, value: &[u8], values: &ValueSyntax) -> bool {
-    match values.number(value) {
-        Some(number) => facts.observe(&number) || facts.observe_non_finite(&number),
-        None => false,
+        LocalTimeFacts::of(value, values.dates).map_or(Self::Text, Self::LocalTimes)
     }
 }
 

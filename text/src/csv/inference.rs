@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use arrow_schema::{Field, Schema};
+use arrow_schema::Schema;
 
 use crate::TextError;
 use crate::csv::CHUNK_BYTES;
@@ -10,12 +10,17 @@ use crate::csv::dialect::Dialect;
 use crate::csv::facts::Facts;
 use crate::csv::records::Splitter;
 use crate::csv::values::ValueSyntax;
+use crate::notation::Reading;
 
 /// Reads a CSV text for the names of its columns and facts about all their values.
 #[derive(Debug)]
 pub struct Inference {
     splitter: Splitter,
     values: ValueSyntax,
+    /// Of columns by their names.
+    readings: Vec<(String, Reading)>,
+    /// The same of columns by their positions, once they are known.
+    column_values: Vec<ValueSyntax>,
     facts: Vec<Facts>,
     num_rows: u64,
     max_rows: Option<u64>,
@@ -28,6 +33,8 @@ impl Inference {
         Self {
             splitter: Splitter::new(dialect, None, 0..u64::MAX),
             values: ValueSyntax::new(dialect),
+            readings: dialect.readings.clone(),
+            column_values: Vec::new(),
             facts: Vec::new(),
             num_rows: 0,
             max_rows: None,
@@ -85,7 +92,10 @@ impl Inference {
         let num_fields = self.splitter.num_fields()?;
         self.facts.resize(num_fields, Facts::default());
         let names = match self.splitter.header() {
-            Some(header) => header.iter().enumerate().map(column_name).collect(),
+            Some(header) => {
+                let names = header.iter().map(String::as_str);
+                names.enumerate().map(column_name).collect()
+            }
             None => (0..num_fields).map(numbered_name).collect(),
         };
         Some(Inferred {
@@ -115,19 +125,29 @@ impl Inference {
                 return Ok(());
             };
             self.facts.resize(block.num_fields, Facts::default());
-            for (column, facts) in self.facts.iter_mut().enumerate() {
-                facts.observe_column(&block, column, &syntax, &self.values);
+            for index in self.column_values.len()..block.num_fields {
+                let name = block.header.get(index).map_or("", String::as_str);
+                let name = column_name((index, name));
+                let reading = self.readings.iter().find(|(column, _)| *column == name);
+                self.column_values.push(match reading {
+                    Some((_, reading)) => self.values.read_as(*reading),
+                    None => self.values.clone(),
+                });
+            }
+            let columns = self.facts.iter_mut().zip(&self.column_values);
+            for (column, (facts, values)) in columns.enumerate() {
+                facts.observe_column(&block, column, &syntax, values);
             }
             self.num_rows += block.num_rows as u64;
         }
     }
 }
 
-fn column_name((index, name): (usize, &String)) -> String {
+fn column_name((index, name): (usize, &str)) -> String {
     if name.is_empty() {
         numbered_name(index)
     } else {
-        name.clone()
+        name.to_owned()
     }
 }
 
@@ -178,8 +198,11 @@ impl Inferred {
     #[must_use]
     pub fn schema(&self) -> Schema {
         let columns = self.names.iter().zip(&self.facts);
-        let field = |(name, facts): (&String, &Facts)| Field::new(name, facts.data_type(), true);
-        Schema::new(columns.map(field).collect::<Vec<_>>())
+        Schema::new(
+            columns
+                .map(|(name, facts)| facts.field(name))
+                .collect::<Vec<_>>(),
+        )
     }
 }
 

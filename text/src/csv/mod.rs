@@ -6,6 +6,7 @@ mod detect;
 mod dialect;
 mod facts;
 mod inference;
+mod number_readings;
 mod quotes;
 mod records;
 mod scan;

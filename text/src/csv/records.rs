@@ -11,6 +11,8 @@ const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
 /// Records that follow each other. Their fields are spans of one text.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Block<'a> {
+    /// The header's values; empty without one.
+    pub(crate) header: &'a [String],
     pub(crate) text: &'a [u8],
     /// Fields of the first record, of the second, and so on.
     spans: &'a [Span],
@@ -351,6 +353,7 @@ impl Splitter {
             None => self.spans.len(),
         };
         Block {
+            header: self.header.as_deref().unwrap_or_default(),
             text: self.buffer.get(begin..).unwrap_or_default(),
             spans: self.spans.get(..num_rows * num_fields).unwrap_or_default(),
             num_fields,

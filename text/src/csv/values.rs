@@ -1,19 +1,26 @@
 //! Fields as values: null, or the bytes that stand for a value.
 
-use std::borrow::Cow;
-
 use crate::csv::dialect::Dialect;
+use crate::notation::{DateNotation, DecimalSign, Reading, Thousands};
+use crate::number::{PlainNumber, parse_non_finite};
 
-/// Which fields are null, and how numbers are written.
+/// Which fields of a column are null, and how its numbers and dates are written.
 #[derive(Debug, Clone)]
 pub(crate) struct ValueSyntax {
     null_words: Vec<Vec<u8>>,
     /// Lengths of null words, one bit each; the highest for all longer ones.
     null_lengths: u64,
-    decimal_comma: bool,
+    /// `None`: as in `-1.5`.
+    pub(crate) decimal: Option<DecimalSign>,
+    pub(crate) thousands: Thousands,
+    /// `None`: as in `2024-01-31`.
+    pub(crate) dates: Option<DateNotation>,
+    /// Whether the column is read so in any case; values that are written otherwise are errors.
+    pub(crate) reading: Option<Reading>,
 }
 
 impl ValueSyntax {
+    /// What the dialect says about all columns.
     pub(crate) fn new(dialect: &Dialect) -> Self {
         let words = dialect.null_words.iter();
         let null_words: Vec<Vec<u8>> = words.map(|word| word.as_bytes().to_vec()).collect();
@@ -21,8 +28,26 @@ impl ValueSyntax {
         Self {
             null_lengths: lengths.fold(length_bit(0), |bits, bit| bits | bit),
             null_words,
-            decimal_comma: dialect.decimal_comma,
+            decimal: match dialect.thousands {
+                Thousands::Point => Some(DecimalSign::Comma),
+                Thousands::Comma => Some(DecimalSign::Point),
+                _ => dialect.decimal,
+            },
+            thousands: dialect.thousands,
+            dates: dialect.dates,
+            reading: None,
         }
+    }
+
+    /// The same for a column that is read in a certain way.
+    pub(crate) fn read_as(&self, reading: Reading) -> Self {
+        let mut values = self.clone();
+        match reading {
+            Reading::Number(sign) => values.decimal = Some(sign),
+            Reading::Date(notation) => values.dates = Some(notation),
+        }
+        values.reading = Some(reading);
+        values
     }
 
     /// Whether a field is null: not quoted, and empty or a null word.
@@ -35,24 +60,26 @@ impl ValueSyntax {
         field.is_empty() || self.null_words.iter().any(|word| word == field)
     }
 
-    /// A short number; `None` for others, and where numbers have commas.
+    /// A short number; `None` for others, and where a point is no decimal sign.
     #[inline]
     pub(crate) fn short_number(&self, value: &[u8]) -> Option<ShortNumber> {
-        if self.decimal_comma {
-            None
-        } else {
-            ShortNumber::parse(value)
+        match self.decimal {
+            None | Some(DecimalSign::Point) => ShortNumber::parse(value),
+            Some(DecimalSign::Comma | DecimalSign::None) => None,
         }
     }
 
-    /// A number with a point before its fraction; `None` if the dialect has commas and there is a
-    /// point.
+    /// Calls `parse` with a number as [`Number`](crate::number::Number) reads it; `None` if it is written otherwise.
     #[inline]
-    pub(crate) fn number<'a>(&self, value: &'a [u8]) -> Option<Cow<'a, [u8]>> {
-        if self.decimal_comma {
-            with_point(value)
-        } else {
-            Some(Cow::Borrowed(value))
+    pub(crate) fn number<T>(
+        &self,
+        value: &[u8],
+        parse: impl FnOnce(&[u8]) -> Option<T>,
+    ) -> Option<T> {
+        match self.decimal {
+            None => parse(value),
+            Some(_) if parse_non_finite(value).is_some() => parse(value),
+            Some(sign) => parse(PlainNumber::parse(value, sign, self.thousands)?.text()),
         }
     }
 }
@@ -60,20 +87,6 @@ impl ValueSyntax {
 #[inline]
 fn length_bit(length: usize) -> u64 {
     1 << length.min(63)
-}
-
-fn with_point(value: &[u8]) -> Option<Cow<'_, [u8]>> {
-    match memchr::memchr2(b'.', b',', value) {
-        None => Some(Cow::Borrowed(value)),
-        Some(at) if value.get(at) == Some(&b',') && !value.contains(&b'.') => {
-            let mut value = value.to_vec();
-            if let Some(comma) = value.get_mut(at) {
-                *comma = b'.';
-            }
-            Some(Cow::Owned(value))
-        }
-        Some(_) => None,
-    }
 }
 
 /// Whether `value` is `true` or `false`, in small letters, in capitals, or with a capital first.
@@ -218,20 +231,5 @@ mod tests {
                 ),
             }
         }
-    }
-
-    #[test]
-    fn commas_become_points() {
-        let values = ValueSyntax::new(&Dialect {
-            decimal_comma: true,
-            ..Dialect::default()
-        });
-        let number = |text: &'static str| values.number(text.as_bytes());
-        assert_eq!(number("1,5").as_deref(), Some(&b"1.5"[..]));
-        assert_eq!(number("15").as_deref(), Some(&b"15"[..]));
-        assert_eq!(number("1,5,6").as_deref(), Some(&b"1.5,6"[..]));
-        assert_eq!(number("1.5"), None);
-        assert_eq!(number("1.234,5"), None);
-        assert_eq!(number("1,234.5"), None);
     }
 }

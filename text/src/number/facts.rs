@@ -4,6 +4,9 @@ use arrow_schema::DataType;
 
 use super::{MAX_DECIMAL_DIGITS, Number, parse_non_finite};
 
+/// The least digits of a decimal whose largest number is not known.
+const ROOMY_DIGITS: u8 = 18;
+
 /// Facts about all numbers of a column. They do not depend on the numbers' order.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) struct NumberFacts {
@@ -150,6 +153,17 @@ impl NumberFacts {
             }
         }
         facts
+    }
+
+    /// As [`Self::data_type`], but a decimal in place of a double if one holds all numbers, with room for larger ones.
+    pub(crate) fn exact_type(&self) -> Option<DataType> {
+        let is_fractional = self.any_fractional && !self.beyond_decimal;
+        match self.decimal_type() {
+            Some(DataType::Decimal128(precision, scale)) if is_fractional => {
+                Some(DataType::Decimal128(precision.max(ROOMY_DIGITS), scale))
+            }
+            _ => self.data_type(),
+        }
     }
 
     fn decimal_type(&self) -> Option<DataType> {

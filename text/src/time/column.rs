@@ -4,6 +4,8 @@ use arrow_array::{Array, ArrayRef, Int32Array, Int64Array, make_array};
 use arrow_buffer::NullBuffer;
 use arrow_schema::{ArrowError, DataType, TimeUnit};
 
+use crate::notation::DateNotation;
+
 use super::{TimeOfDay, Timestamp, Zone, parse_date};
 
 /// The type of a column of times.
@@ -29,6 +31,25 @@ impl TimeType {
             }
             _ => return None,
         })
+    }
+
+    /// As [`Self::parse`], for a text that may be written in `notation`.
+    #[inline]
+    pub(crate) fn parse_as(self, text: &[u8], notation: DateNotation) -> Option<i64> {
+        match notation.read(text) {
+            Some((timestamp, is_date)) => self.convert(timestamp, is_date),
+            None => self.parse(text),
+        }
+    }
+
+    fn convert(self, timestamp: Timestamp, is_date: bool) -> Option<i64> {
+        match self {
+            Self::Date => timestamp.days().filter(|_| is_date),
+            Self::TimeOfDay(_) => None,
+            Self::Timestamp(unit, zone) => {
+                timestamp.in_unit(unit).filter(|_| timestamp.zone == zone)
+            }
+        }
     }
 
     /// The days or units of a text; `None` if the type does not hold it exactly. A date is a timestamp without

@@ -50,7 +50,7 @@ fn canonical(digits: &str, exponent: i32) -> (String, i32) {
 fn parsed(text: &str) -> (String, i32) {
     let text = text.trim_start_matches('-');
     let (mantissa, exponent) = text.split_once('e').unwrap_or((text, "0"));
-    let (integer, fraction) = mantissa.split_once('.').unwrap_or((mantissa, ""));
+    let (integer, fraction) = mantissa.split_once(['.', ',']).unwrap_or((mantissa, ""));
     let exponent: i32 = exponent.parse().unwrap();
     canonical(
         &format!("{integer}{fraction}"),

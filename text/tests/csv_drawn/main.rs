@@ -13,8 +13,8 @@ use std::sync::Arc;
 
 use arrow_array::{Array, RecordBatch};
 use arrow_schema::SchemaRef;
-use colonnade_text::TextErrorKind;
 use colonnade_text::csv::{Decoder, Dialect, Inference, Inferred, LineEnd, QuoteScan};
+use colonnade_text::{DecimalSign, TextErrorKind};
 
 use draw::{Drawn, Random, draw};
 use exact::is_exact;
@@ -265,7 +265,7 @@ fn mutated_texts_neither_panic_nor_hang_nor_lose_rows() {
                 quote: random.one_in(2).then_some(b'"'),
                 escape: random.one_in(2).then_some(b'\\'),
                 comment: random.one_in(2).then_some(b'#'),
-                decimal_comma: random.one_in(2),
+                decimal: random.one_in(2).then_some(DecimalSign::Comma),
                 null_words: vec!["null".into(), "1".into()],
                 ..drawn.dialect.clone()
             },
