@@ -78,6 +78,8 @@ mod grouping_sets;
 mod guard;
 #[path = "http/metrics.rs"]
 mod metrics;
+#[path = "http/notations.rs"]
+mod notations;
 #[path = "http/one_id.rs"]
 mod one_id;
 #[path = "http/one_nan.rs"]

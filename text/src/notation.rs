@@ -2,8 +2,6 @@
 
 use arrow_schema::Field;
 
-use crate::time::{DateOrder, DateSeparator};
-
 /// The metadata key of a field whose values are written in another notation; its value is the reading's word.
 pub const READING_KEY: &str = "colonnade.reading";
 
@@ -42,6 +40,42 @@ pub enum Thousands {
     Apostrophe,
     /// `1234`
     None,
+}
+
+/// The order of the parts of a date.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+pub(crate) enum DateOrder {
+    DayMonthYear,
+    MonthDayYear,
+    YearMonthDay,
+}
+
+/// What stands between the parts of a date.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+pub(crate) enum DateSeparator {
+    Point,
+    Slash,
+    Hyphen,
+    /// A point and a space.
+    PointSpace,
+}
+
+impl DateSeparator {
+    pub(crate) fn parse(text: &str) -> Option<Self> {
+        let all = [Self::Point, Self::Slash, Self::Hyphen, Self::PointSpace];
+        all.into_iter().find(|separator| separator.text() == text)
+    }
+
+    pub(crate) fn text(self) -> &'static str {
+        match self {
+            Self::Point => ".",
+            Self::Slash => "/",
+            Self::Hyphen => "-",
+            Self::PointSpace => ". ",
+        }
+    }
 }
 
 /// How the dates of a column are written, such as `DD.MM.YYYY`.

@@ -139,6 +139,33 @@ impl TextOptions {
         Ok(())
     }
 
+    /// The same; what is left open is as in `others`.
+    #[must_use]
+    pub fn over(mut self, others: &Self) -> Self {
+        for column in &others.types {
+            if !self.types.iter().any(|(name, _)| *name == column.0) {
+                self.types.push(column.clone());
+            }
+        }
+        Self {
+            delimiter: self.delimiter.or(others.delimiter),
+            quote: self.quote.or(others.quote),
+            escape: self.escape.or(others.escape),
+            comment: self.comment.or(others.comment),
+            has_header: self.has_header.or(others.has_header),
+            decimal: self.decimal.or(others.decimal),
+            thousands: match self.thousands {
+                Thousands::Any => others.thousands,
+                said => said,
+            },
+            dates: self.dates.or(others.dates),
+            null_words: [self.null_words, others.null_words.clone()].concat(),
+            allows_nan: self.allows_nan || others.allows_nan,
+            encoding: self.encoding.or(others.encoding),
+            types: self.types,
+        }
+    }
+
     /// The same, with tabs between fields unless another delimiter was said.
     #[must_use]
     pub fn tabbed(mut self) -> Self {

@@ -13,7 +13,7 @@ mod local;
 use arrow_schema::{DataType, TimeUnit};
 
 pub(crate) use column::{TimeType, time_array};
-pub(crate) use local::{DateOrder, DateSeparator, LocalTimeFacts};
+pub(crate) use local::LocalTimeFacts;
 
 pub(crate) const NANOSECONDS: i64 = 1_000_000_000;
 const SECONDS_OF_DAY: i64 = 86_400;

@@ -1,6 +1,6 @@
 //! The catalog of served tables, which follows changes of their files.
 
-use std::collections::HashSet;
+use std::collections::{HashSet, VecDeque};
 use std::fmt;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, RwLock};
@@ -13,16 +13,19 @@ use datafusion::datasource::TableType;
 use datafusion::error::DataFusionError;
 
 use crate::error::{ErrorKind, QueryError};
-use crate::source::Table;
 use crate::source::folders::{Change, Folders};
 use crate::source::parallel::in_parallel;
 use crate::source::poller::Poller;
 use crate::source::reloads::Reloads;
 use crate::source::table::MAX_FILES_LOOKED_AT;
+use crate::source::{LeftOutFile, Table, Unreadable, read_as};
 
 /// The number of files of the tables that it does not name at which a request looks. The others are looked at in the
 /// background.
 const MAX_OTHER_FILES: usize = 64;
+
+/// The most other readings of tables that are kept; those that were asked for first go first.
+const MAX_READINGS: usize = 64;
 
 /// A table, and why it cannot be read at present.
 #[derive(Debug, Clone)]
@@ -50,9 +53,30 @@ impl Entry {
         }
     }
 
+    /// The table if it is read with the options in `pairs`. Blocks.
+    fn read_as(&self, name: &str, pairs: &str) -> Self {
+        let options = read_as::parse_options(pairs);
+        match options.and_then(|options| self.table.read_with(name, &options)) {
+            Ok(table) => Self::of(table),
+            Err(reason) => {
+                let why = Unreadable {
+                    kind: ErrorKind::BadParameter,
+                    reason: reason.clone(),
+                    hint: "correct the options, or leave them out",
+                };
+                let table = Table::without_columns(name, self.table.format, why);
+                Self {
+                    table: Arc::new(table.read_from(&self.table)),
+                    broken: Some(reason),
+                }
+            }
+        }
+    }
+
     /// Whether the table should be loaded again. Looks at its files, or only says what is known of them.
     fn is_stale(&self, looks: bool) -> bool {
         match &self.table.unreadable {
+            _ if self.table.is_other_reading() => false,
             Some(why) => why.may_pass(),
             None => self.broken.is_some() || self.table.is_stale(looks),
         }
@@ -101,6 +125,8 @@ pub struct Catalog {
     /// Locked while `entries` is replaced by a changed copy.
     changing: Mutex<()>,
     reloads: Reloads,
+    /// The names of other readings, in the order in which they were asked for.
+    readings: Mutex<VecDeque<String>>,
     poller: Arc<Poller>,
     /// Set once, if there are any.
     folders: OnceLock<Folders>,
@@ -116,6 +142,7 @@ impl Catalog {
             entries: RwLock::new(Arc::new(entries.collect())),
             changing: Mutex::new(()),
             reloads: Reloads::default(),
+            readings: Mutex::default(),
             poller: Arc::new(Poller::new()),
             folders: OnceLock::new(),
             loader: None,
@@ -134,6 +161,14 @@ impl Catalog {
     pub fn follow(&self, folders: Folders) {
         // A second call would change nothing.
         let _ = self.folders.set(folders);
+    }
+
+    /// Files of folders that are no tables.
+    pub fn left_out(&self) -> Vec<LeftOutFile> {
+        self.folders
+            .get()
+            .map(Folders::left_out)
+            .unwrap_or_default()
     }
 
     /// The table with that name, loaded if it was not yet. Blocks if there is a loader.
@@ -171,6 +206,50 @@ impl Catalog {
     /// The tables, after loading those again whose files have changed. Waits for the tables that are `named`; a table
     /// that is slow or cannot be read does not delay requests for others. Blocks.
     pub fn refreshed(self: &Arc<Self>, named: &HashSet<String>) -> Arc<Vec<Entry>> {
+        let readings = named
+            .iter()
+            .filter_map(|name| Some((name, read_as::split_options(name)?)));
+        let readings: Vec<_> = readings.collect();
+        if readings.is_empty() {
+            return self.refresh(named);
+        }
+        let bases = readings.iter().map(|(_, (base, _))| (*base).to_owned());
+        let entries = self.refresh(&named.iter().cloned().chain(bases).collect());
+        for (name, (base, pairs)) in readings {
+            if let Some(base) = find(&entries, base) {
+                self.refresh_reading(base, name, pairs);
+            }
+        }
+        self.entries()
+    }
+
+    /// Loads another reading of a table, unless it was loaded of the present files. Blocks.
+    fn refresh_reading(&self, base: &Entry, name: &str, pairs: &str) {
+        let new = match self.entry(name) {
+            Some(known) if !known.table.is_other_reading() => return,
+            Some(known) if known.table.is_reading_of(&base.table) && base.broken.is_none() => {
+                if !known.table.is_stale(true) {
+                    return;
+                }
+                match known.table.reload() {
+                    Ok(table) => Entry::of(table),
+                    Err(_) => base.read_as(name, pairs),
+                }
+            }
+            _ => base.read_as(name, pairs),
+        };
+        let mut readings = self.readings.lock().unwrap_or_else(PoisonError::into_inner);
+        readings.retain(|known| known != name);
+        readings.push_back(name.to_owned());
+        if readings.len() > MAX_READINGS
+            && let Some(oldest) = readings.pop_front()
+        {
+            self.remove(&oldest);
+        }
+        self.put_entry(new);
+    }
+
+    fn refresh(self: &Arc<Self>, named: &HashSet<String>) -> Arc<Vec<Entry>> {
         let catalog = Arc::downgrade(self);
         self.poller.request(move || {
             let catalog = catalog.upgrade();
@@ -353,6 +432,7 @@ impl SchemaProvider for Catalog {
         let entries = self.entries();
         entries
             .iter()
+            .filter(|entry| !entry.table.is_other_reading())
             .map(|entry| entry.table.name.clone())
             .collect()
     }

@@ -6,15 +6,16 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use colonnade_text::{OPTION_KEYS, TextOptions};
-use percent_encoding::percent_decode_str;
+use colonnade_text::TextOptions;
 
 use crate::error::StartError;
-use crate::source::gather::{self, Contents, Found, Opened, WILDCARDS, no_glob, reason};
+use crate::source::gather::{
+    self, Contents, Discovered, Found, Opened, WILDCARDS, no_glob, reason,
+};
 use crate::source::lake::Lake;
 use crate::source::skipped::{SkippedNames, below, is_skipped};
 use crate::source::{
-    Compression, FileFormat, FileKind, MAX_FILES, OptionsFrom, SourceFile, naming, remote,
+    Compression, FileFormat, FileKind, MAX_FILES, OptionsFrom, SourceFile, naming, read_as, remote,
 };
 
 /// A source on the command line: `name=location?options`.
@@ -48,11 +49,11 @@ impl<'a> Source<'a> {
 ///
 /// # Errors
 /// One line: what is wrong and what would be right.
-pub(super) fn discover(source: &str) -> Result<Vec<Found>, StartError> {
+pub(super) fn discover(source: &str) -> Result<Discovered, StartError> {
     let source = Source::parse(source)?;
     let mut found = discover_at(source.location, source.given_name, source.options.as_ref())?;
     if let Some(options) = source.options {
-        for found in &mut found {
+        for found in &mut found.tables {
             found.set_options(OptionsFrom::Given(Arc::clone(&options)));
         }
     }
@@ -81,39 +82,27 @@ pub(super) fn listed(source: &str) -> Vec<PathBuf> {
 }
 
 /// Splits `FILE?key=value&…` at the last question mark, if no file has that path and the first key is an
-/// option of text files. Values are percent-encoded.
+/// option of text files.
 fn split_options(location: &str) -> Result<Option<(&str, Arc<TextOptions>)>, StartError> {
-    let Some((file, pairs)) = location.rsplit_once('?') else {
-        return Ok(None);
-    };
-    let is_option = pairs
-        .split_once('=')
-        .is_some_and(|(key, _)| OPTION_KEYS.contains(&key));
     let is_web = location.starts_with("http://") || location.starts_with("https://");
-    if !is_option || is_web || Path::new(location).exists() {
-        return Ok(None);
+    match read_as::split_options(location) {
+        Some((file, pairs)) if !is_web && !Path::new(location).exists() => {
+            let wrong = |error| StartError::BadArgument(format!("{location}: {error}"));
+            let options = read_as::parse_options(pairs).map_err(wrong)?;
+            Ok(Some((file, Arc::new(options))))
+        }
+        _ => Ok(None),
     }
-    let wrong = |error: String| StartError::BadArgument(format!("{location}: {error}"));
-    let mut options = TextOptions::default();
-    for pair in pairs.split('&') {
-        let (key, value) = pair
-            .split_once('=')
-            .ok_or_else(|| wrong(format!("{pair:?} has no value; write key=value")))?;
-        let value = percent_decode_str(value).decode_utf8();
-        let value = value.map_err(|_| wrong(format!("{pair:?} is not UTF-8")))?;
-        options.set(key, &value).map_err(wrong)?;
-    }
-    Ok(Some((file, Arc::new(options))))
 }
 
 fn discover_at(
     location: &str,
     given_name: Option<&str>,
     options: Option<&Arc<TextOptions>>,
-) -> Result<Vec<Found>, StartError> {
+) -> Result<Discovered, StartError> {
     if let Some((scheme, _)) = location.split_once("://") {
         return match scheme {
-            "http" | "https" => remote::find_by_http(location, given_name).map(|found| vec![found]),
+            "http" | "https" => remote::find_by_http(location, given_name).map(Discovered::from),
             "s3" | "gs" => remote::find_in_bucket(location, given_name),
             _ => Err(StartError::BadArgument(format!(
                 "{location}: {scheme}:// is not a supported source; give a file, a directory, a quoted glob, or an address with s3://, gs:// or https://"
@@ -133,10 +122,10 @@ fn discover_at(
                 format: FileFormat::Csv,
                 compression: Compression::None,
             });
-            find_file(path, location, given_name, fallback).map(|found| vec![found])
+            find_file(path, location, given_name, fallback).map(Discovered::from)
         }
         Err(_) if location.contains(WILDCARDS) => {
-            find_by_glob(location, given_name).map(|found| vec![found])
+            find_by_glob(location, given_name).map(Discovered::from)
         }
         Err(error) => Err(StartError::BadArgument(match error.kind() {
             io::ErrorKind::NotFound => {
@@ -175,7 +164,7 @@ fn open_all(paths: &[PathBuf], folder: &Path, root: &Path) -> Vec<Opened> {
     opened.collect()
 }
 
-fn find_in_directory(folder: &Path, given_name: Option<&str>) -> Result<Vec<Found>, StartError> {
+fn find_in_directory(folder: &Path, given_name: Option<&str>) -> Result<Discovered, StartError> {
     let location = folder.display().to_string();
     let unreadable = |error: io::Error| {
         StartError::BadArgument(format!(
@@ -187,7 +176,7 @@ fn find_in_directory(folder: &Path, given_name: Option<&str>) -> Result<Vec<Foun
     let name = name_of_folder(&root);
     let lake_at = |label: &str, lake| gather::lake(&name, given_name, label, lake);
     if let Some((_, lake)) = Lake::above(&root) {
-        return Ok(vec![lake_at("", lake)]);
+        return Ok(lake_at("", lake).into());
     }
     let mut listed = Listed::default();
     listed.walk(folder, 0).map_err(unreadable)?;

@@ -5,8 +5,8 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use crate::source::discover::{discover, listed};
-use crate::source::gather::{Contents, Found};
-use crate::source::{Table, TypesFrom};
+use crate::source::gather::{Contents, Discovered, Found};
+use crate::source::{LeftOutFile, Table, TypesFrom};
 
 /// The folders and globs on disk that are served, and the files that they had.
 #[derive(Debug)]
@@ -19,6 +19,8 @@ pub struct Folders {
 struct State {
     /// The files that each source had.
     files: Vec<Vec<PathBuf>>,
+    /// The files of each source that are no tables.
+    left_out: Vec<Vec<LeftOutFile>>,
     tables: HashMap<Key, Known>,
 }
 
@@ -53,11 +55,12 @@ pub(super) enum Change {
 }
 
 impl Folders {
-    /// The sources with the files that they had, and the tables that were then found in them: each with the index of
+    /// The sources with the files that they had, those that are no tables, and the tables that were then found in them: each with the index of
     /// its source and its name.
     pub(super) fn new<'a>(
         sources: &[String],
         files: Vec<Vec<PathBuf>>,
+        left_out: Vec<Vec<LeftOutFile>>,
         found: impl Iterator<Item = (usize, &'a Found, &'a str)>,
     ) -> Self {
         let tables = found.map(|(index, found, name)| {
@@ -67,7 +70,11 @@ impl Folders {
         let tables = tables.collect();
         Self {
             sources: sources.to_vec(),
-            state: Mutex::new(State { files, tables }),
+            state: Mutex::new(State {
+                files,
+                left_out,
+                tables,
+            }),
         }
     }
 
@@ -80,7 +87,11 @@ impl Folders {
                 continue;
             }
             // A folder that has become empty is no error.
-            let found = discover(source).unwrap_or_default();
+            let Discovered {
+                tables: found,
+                left_out,
+            } = discover(source).unwrap_or_default();
+            self.state().left_out[index] = left_out;
             for name in self.forget(index, &found) {
                 report(Change::Removed(name));
             }
@@ -95,6 +106,11 @@ impl Folders {
                 self.state().files[index] = files;
             }
         }
+    }
+
+    /// The files that are no tables.
+    pub(super) fn left_out(&self) -> Vec<LeftOutFile> {
+        self.state().left_out.concat()
     }
 
     /// Forgets tables of a source, and returns their names: files that are now in a lake, and lakes that are none

@@ -7,7 +7,9 @@ use std::path::{Path, PathBuf};
 use crate::error::StartError;
 use crate::source::lake::Lake;
 use crate::source::text::is_schema_file;
-use crate::source::{FileKind, KNOWN_EXTENSIONS, OptionsFrom, SourceFile, hive, naming};
+use crate::source::{
+    FileKind, KNOWN_EXTENSIONS, LeftOutFile, OptionsFrom, SourceFile, hive, naming,
+};
 
 /// Wildcards of globs.
 pub(super) const WILDCARDS: [char; 3] = ['*', '?', '['];
@@ -19,6 +21,23 @@ pub(super) struct Found {
     /// The name of the table in that case.
     pub(super) long_name: String,
     pub(super) contents: Contents,
+}
+
+/// What was found in a source.
+#[derive(Default)]
+pub(super) struct Discovered {
+    pub(super) tables: Vec<Found>,
+    /// Files of a folder that are no tables.
+    pub(super) left_out: Vec<LeftOutFile>,
+}
+
+impl From<Found> for Discovered {
+    fn from(found: Found) -> Self {
+        Self {
+            tables: vec![found],
+            left_out: Vec::new(),
+        }
+    }
 }
 
 /// What a table was found in.
@@ -127,8 +146,7 @@ impl Opened {
         let kind = error.map_or_else(|| FileKind::detect_open(&file), Err);
         let kind = kind.map(|kind| kind.or(fallback));
         let kind = kind.map_err(|error| reason(&error));
-        let unknown = || format!("unsupported file type; give {KNOWN_EXTENSIONS}");
-        let kind = kind.and_then(|kind| kind.ok_or_else(unknown));
+        let kind = kind.and_then(|kind| kind.ok_or_else(|| unsupported(&file.label)));
         Self { file, kind }
     }
 
@@ -166,9 +184,7 @@ pub(super) fn file(
     }
     let kind = FileKind::detect_open(&file).map_err(unreadable)?;
     let kind = kind.or(fallback).ok_or_else(|| {
-        StartError::BadArgument(format!(
-            "{location}: unsupported file type; give {KNOWN_EXTENSIONS}"
-        ))
+        StartError::BadArgument(format!("{location}: {}", unsupported(&file.label)))
     })?;
     let name = PathBuf::from(&file.label);
     Ok(Found {
@@ -205,8 +221,9 @@ pub(super) fn folder(
     given_name: Option<&str>,
     opened: Vec<Opened>,
     lakes: Vec<Found>,
-) -> Result<Vec<Found>, StartError> {
+) -> Result<Discovered, StartError> {
     let mut found = lakes;
+    let mut left_out = Vec::new();
     let mut partitioned: BTreeMap<PathBuf, Vec<Opened>> = BTreeMap::new();
     let named = |path: &Path| Path::new(given_name.unwrap_or_default()).join(path);
     for opened in opened.into_iter().filter(Opened::is_data) {
@@ -214,7 +231,7 @@ pub(super) fn folder(
             partitioned.entry(above).or_default().push(opened);
         } else {
             let path = named(Path::new(opened.label()));
-            found.extend(typed(vec![opened]).map(|contents| Found {
+            found.extend(typed(vec![opened], &mut left_out).map(|contents| Found {
                 short_name: naming::name_of(&path),
                 long_name: naming::dotted(&path),
                 contents,
@@ -226,26 +243,43 @@ pub(super) fn folder(
             name if name.is_empty() => folder_name.to_owned(),
             name => name,
         };
-        found.extend(typed(opened).map(|contents| Found::named(&name, contents)));
+        found.extend(typed(opened, &mut left_out).map(|contents| Found::named(&name, contents)));
     }
     if found.is_empty() {
         return Err(StartError::BadArgument(format!(
             "{location}: no file in it has a supported type; give {KNOWN_EXTENSIONS}"
         )));
     }
-    Ok(found)
+    left_out.sort_by(|a, b| a.path.cmp(&b.path));
+    Ok(Discovered {
+        tables: found,
+        left_out,
+    })
 }
 
-/// The files of a table, unless all types are unknown.
-fn typed(opened: Vec<Opened>) -> Option<Contents> {
+/// The files of a table, unless all types are unknown; then they are left out.
+fn typed(opened: Vec<Opened>, left_out: &mut Vec<LeftOutFile>) -> Option<Contents> {
     match FoundFiles::of(opened) {
         Ok(found) => Some(Contents::Files(found)),
         Err(opened) => {
-            for error in opened.iter().filter_map(Opened::error) {
-                tracing::info!("{error}; skipped");
-            }
+            left_out.extend(opened.into_iter().filter_map(|opened| {
+                Some(LeftOutFile {
+                    path: opened.file.label,
+                    detail: opened.kind.err()?,
+                })
+            }));
             None
         }
+    }
+}
+
+/// Why a file of no known type is no table.
+fn unsupported(label: &str) -> String {
+    let extension = Path::new(label).extension().unwrap_or_default();
+    match extension.to_string_lossy().to_ascii_lowercase().as_str() {
+        "xlsx" | "xlsm" | "xlsb" | "xls" => "an Excel workbook; save it as CSV".to_owned(),
+        "ods" | "numbers" => "a spreadsheet; save it as CSV".to_owned(),
+        _ => format!("unsupported file type; give {KNOWN_EXTENSIONS}"),
     }
 }
 

@@ -1,10 +1,13 @@
 //! Detects the type of a file by its content, or else by its extension.
 
+use std::borrow::Cow;
 use std::fmt;
 use std::fs::File;
 use std::io::{self, Read};
 use std::path::Path;
 
+use colonnade_text::csv::delimiter_of_table;
+use colonnade_text::{Encoding, Transcoder};
 use serde::{Deserialize, Serialize};
 
 use crate::source::{Compression, SourceFile};
@@ -14,6 +17,10 @@ const START_BYTES: u64 = 4096;
 
 /// The same for a compressed file, whose first block can be this long.
 const PACKED_BYTES: u64 = 160 << 10;
+
+/// The most words and bytes of a line of a list.
+const MAX_LIST_WORDS: usize = 4;
+const MAX_LIST_BYTES: usize = 120;
 
 /// The supported formats.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -147,6 +154,9 @@ impl FileKind {
             match extension(path).as_deref() {
                 Some("arrows") => Some(FileFormat::ArrowStream),
                 Some("parquet" | "arrow" | "feather" | "gz" | "zst") | None => guess_text(start),
+                Some("txt") => {
+                    guess_text(start).or_else(|| is_list(start).then_some(FileFormat::Csv))
+                }
                 Some(other) => text_format(other).or_else(|| guess_text(start)),
             }
         };
@@ -174,36 +184,57 @@ fn decompressed_start(packed: &[u8], compression: Compression) -> Option<Vec<u8>
     Some(start)
 }
 
-/// Detects text formats: an object or an array of objects at the start, or a header line with a delimiter that
-/// the second line has equally often.
+/// Detects text formats: an object or an array of objects at the start, or records with equally many fields.
 fn guess_text(start: &[u8]) -> Option<FileFormat> {
-    let text = String::from_utf8_lossy(start);
+    let text = text_of(start)?;
     if text.chars().any(|c| c.is_control() && !c.is_whitespace()) {
         return None;
     }
-    let array = text.trim_start_matches('\u{feff}').trim_start();
-    if let Some(items) = array.strip_prefix('[')
+    let text = text.trim_start_matches('\u{feff}');
+    if let Some(items) = text.trim_start().strip_prefix('[')
         && items.trim_start().starts_with('{')
     {
         return Some(FileFormat::Json);
     }
-    let mut lines = text
+    let first = text
         .lines()
         .map(str::trim_end)
-        .filter(|line| !line.is_empty());
-    let first = lines.next()?.trim_start_matches('\u{feff}');
+        .find(|line| !line.is_empty())?;
     if first.starts_with('{') && first.ends_with('}') {
         return Some(FileFormat::Ndjson);
     }
-    let second = lines.next()?;
-    ['\t', ',', ';', '|'].into_iter().find_map(|delimiter| {
-        let count = |line: &str| line.matches(delimiter).count();
-        let format = match delimiter {
-            '\t' => FileFormat::Tsv,
-            _ => FileFormat::Csv,
-        };
-        (count(first) > 0 && count(first) == count(second)).then_some(format)
+    Some(match delimiter_of_table(text.as_bytes())? {
+        b'\t' => FileFormat::Tsv,
+        _ => FileFormat::Csv,
     })
+}
+
+/// The text at the start of a file, by its byte order mark.
+fn text_of(start: &[u8]) -> Option<Cow<'_, str>> {
+    match Encoding::of_mark(start) {
+        Some(encoding) if encoding != Encoding::UTF_8 => {
+            let text = Transcoder::new(encoding).push(start).ok()?;
+            String::from_utf8(text).ok().map(Cow::Owned)
+        }
+        _ => Some(String::from_utf8_lossy(start)),
+    }
+}
+
+/// Whether a text is a list with one value on each line: short lines of few words, none of them empty. Prose is not.
+fn is_list(start: &[u8]) -> bool {
+    let Some(text) = text_of(start) else {
+        return false;
+    };
+    let mut lines: Vec<&str> = text.lines().collect();
+    if start.len() as u64 == START_BYTES {
+        lines.pop();
+    }
+    let is_value = |line: &&str| {
+        let num_words = line.split_whitespace().count();
+        let is_plain = !line.chars().any(|c| c.is_control());
+        (1..=MAX_LIST_WORDS).contains(&num_words) && line.len() <= MAX_LIST_BYTES && is_plain
+    };
+    lines.len() > 1 && lines.iter().all(is_value)
 }
 
 #[cfg(test)]
@@ -235,6 +266,17 @@ mod tests {
             Some(FileFormat::Json)
         );
         assert_eq!(kind("a", b"x;y\n1,5;2\n"), Some(FileFormat::Csv));
+        let quoted = b"\"a;b\";c\n\"1\n2\";3\n";
+        assert_eq!(kind("a.txt", quoted), Some(FileFormat::Csv));
+        assert_eq!(kind("a.txt", b"name\nAnna Lee\n"), Some(FileFormat::Csv));
+        let unicode: Vec<u8> = "\u{feff}a\tb\n\u{e4}\t2\n"
+            .encode_utf16()
+            .flat_map(u16::to_le_bytes)
+            .collect();
+        assert_eq!(kind("a.txt", &unicode), Some(FileFormat::Tsv));
+        let prose = b"Dear Anna,\n\nthank you for the long letter, which I have read.\n";
+        assert_eq!(kind("a.txt", prose), None);
+        assert_eq!(kind("a.md", b"name\nAnna\n"), None);
     }
 
     #[test]

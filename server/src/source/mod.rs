@@ -35,6 +35,7 @@ mod parquet_scan;
 mod poller;
 mod provider;
 mod pruning;
+mod read_as;
 mod reloads;
 mod remote;
 mod scan_bytes;
@@ -57,6 +58,7 @@ pub use lender::{FileLender, LentFile};
 pub use lent_table::LentTable;
 pub use parquet_description::ParquetDescription;
 pub use provider::{FileTable, RowScan};
+pub use read_as::{name_with_options, without_options};
 pub(crate) use scan_bytes::{ScanMeter, bytes_to_scan};
 pub(crate) use scan_memory::ScanMemory;
 pub use source_file::SourceFile;
@@ -95,13 +97,11 @@ pub fn open_with_schemas(
     let mut schemas = read_schemas(schemas)?;
     let files = sources.iter().map(|source| discover::listed(source));
     let files = files.collect();
-    let mut found = Vec::new();
+    let (mut found, mut left_out) = (Vec::new(), Vec::new());
     for (index, source) in sources.iter().enumerate() {
-        found.extend(
-            discover::discover(source)?
-                .into_iter()
-                .map(|found| (index, found)),
-        );
+        let discovered = discover::discover(source)?;
+        found.extend(discovered.tables.into_iter().map(|found| (index, found)));
+        left_out.push(discovered.left_out);
     }
     let names = found
         .iter()
@@ -121,6 +121,7 @@ pub fn open_with_schemas(
     let folders = Folders::new(
         sources,
         files,
+        left_out,
         named.map(|((i, found), name)| (*i, found, name.as_str())),
     );
     let named = found.into_iter().zip(&names);

@@ -7,9 +7,9 @@ use colonnade_core::semantics::distinct_names;
 use datafusion::arrow::datatypes::{Fields, Schema};
 
 /// Extensions that are not part of a table's name.
-const EXTENSIONS: [&str; 15] = [
+const EXTENSIONS: [&str; 16] = [
     "parquet", "csv", "tsv", "tab", "ndjson", "jsonl", "json", "arrow", "feather", "arrows", "ipc",
-    "gz", "gzip", "zst", "zstd",
+    "txt", "gz", "gzip", "zst", "zstd",
 ];
 
 /// The columns with names that tell them apart: `a`, `a (2)`.

@@ -15,7 +15,9 @@ use object_store::{BackoffConfig, ClientOptions, ObjectStore, RetryConfig};
 use percent_encoding::percent_decode_str;
 
 use crate::error::StartError;
-use crate::source::gather::{self, Contents, Found, Opened, WILDCARDS, no_glob, unreadable};
+use crate::source::gather::{
+    self, Contents, Discovered, Found, Opened, WILDCARDS, no_glob, unreadable,
+};
 use crate::source::lake::Lake;
 use crate::source::object::{Object, wait};
 use crate::source::object_store_error::explained;
@@ -83,7 +85,7 @@ fn without_secrets(url: &str) -> String {
 pub(super) fn find_in_bucket(
     location: &str,
     given_name: Option<&str>,
-) -> Result<Vec<Found>, StartError> {
+) -> Result<Discovered, StartError> {
     let (scheme, rest) = location.split_once("://").unwrap_or_default();
     let (name, key) = rest.split_once('/').unwrap_or((rest, ""));
     if name.is_empty() {
@@ -104,7 +106,7 @@ pub(super) fn find_in_bucket(
         name,
     };
     if key.contains(WILDCARDS) {
-        return bucket.glob(key, given_name).map(|found| vec![found]);
+        return bucket.glob(key, given_name).map(Discovered::from);
     }
     if key.is_empty() || key.ends_with('/') {
         return bucket.folder(key, given_name);
@@ -113,7 +115,7 @@ pub(super) fn find_in_bucket(
     let label = path.filename().unwrap_or(name).to_owned();
     match SourceFile::open_object(bucket.object(path, 1), &label) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => bucket.folder(key, given_name),
-        opened => gather::file(location, given_name, opened, None).map(|found| vec![found]),
+        opened => gather::file(location, given_name, opened, None).map(Discovered::from),
     }
 }
 
@@ -155,12 +157,12 @@ struct Bucket<'a> {
 }
 
 impl Bucket<'_> {
-    fn folder(&self, key: &str, given_name: Option<&str>) -> Result<Vec<Found>, StartError> {
+    fn folder(&self, key: &str, given_name: Option<&str>) -> Result<Discovered, StartError> {
         let folder = self.parse(key)?;
         let name = folder.filename().unwrap_or(self.name);
         let lake_at = |label: &str, lake| gather::lake(name, given_name, label, lake);
         if let Some((_, lake)) = self.lake_above(&folder)? {
-            return Ok(vec![lake_at("", lake)]);
+            return Ok(lake_at("", lake).into());
         }
         let Listed { paths, lakes } = self.list(&folder, &SkippedNames::default())?;
         let is_outside = |label: &str| lake_of(&lakes, label).is_none();

@@ -54,6 +54,8 @@ pub struct Table {
     stored: Option<Arc<StoredFile>>,
     /// Whether it is borrowed, and was uploaded.
     is_removable: bool,
+    /// The version of the table of which it is another reading; see [`read_as`](crate::source::read_as).
+    base_version: Option<String>,
     /// Why it cannot be read since it was found.
     pub unreadable: Option<Unreadable>,
 }
@@ -159,11 +161,7 @@ impl Table {
         sieve: &mut Sieve,
     ) -> Result<Self, String> {
         let schema_file = SchemaFile::of(&files, &options);
-        let said = match (&options, &schema_file) {
-            (OptionsFrom::Given(said), _) => Arc::clone(said),
-            (_, Some(file)) => Arc::new(file.read()?),
-            (_, None) => Arc::default(),
-        };
+        let said = text::options_of(&options, schema_file.as_ref())?;
         let (storing, found) = text::find_columns(&files, kind, &said, types_from)?;
         let (files, found) = sieve.readable(files.into_iter().zip(found))?;
         let (schema, text) = text::merge(&files, storing, found, &said)?;
@@ -293,6 +291,7 @@ impl Table {
             }),
             stored: None,
             is_removable: false,
+            base_version: None,
             unreadable: None,
         })
     }
@@ -325,6 +324,7 @@ impl Table {
             files: None,
             stored: None,
             is_removable: false,
+            base_version: None,
             unreadable: None,
         }
     }
@@ -433,7 +433,59 @@ impl Table {
         };
         let mut table = Self::load(&self.name, found, &|label| read.contains(label), types_from)?;
         table.stored.clone_from(&self.stored);
+        table.base_version.clone_from(&self.base_version);
         Ok(table)
+    }
+
+    /// The same files as a table that is read with other options besides its own. Blocks.
+    ///
+    /// # Errors
+    /// As [`Table::load`].
+    pub(super) fn read_with(&self, name: &str, options: &TextOptions) -> Result<Self, String> {
+        let set = self.files.as_ref().filter(|set| set.kind.format.is_text());
+        let set = set.ok_or_else(|| {
+            format!(
+                "options are for text files, and the format is {}",
+                self.format
+            )
+        })?;
+        let own = text::options_of(&set.options, set.schema_file.as_ref())?;
+        let files = set.files.iter().cloned();
+        let found = FoundFiles {
+            kind: set.kind,
+            files: files
+                .map(|file| Opened {
+                    file,
+                    kind: Ok(set.kind),
+                })
+                .collect(),
+            options: OptionsFrom::Given(Arc::new(options.clone().over(&own))),
+        };
+        let is_of_all_rows = set.text().is_some_and(|text| text.is_of_all_rows);
+        let types_from = if is_of_all_rows {
+            TypesFrom::AllRows
+        } else {
+            TypesFrom::Sample
+        };
+        let mut table = Self::load(name, found, &|_| true, types_from)?;
+        table.stored.clone_from(&self.stored);
+        Ok(table.read_from(self))
+    }
+
+    /// The same table, as another reading of `base`.
+    pub(super) fn read_from(mut self, base: &Self) -> Self {
+        self.base_version = Some(base.version.clone());
+        self
+    }
+
+    /// Whether it is another reading of a table, which is not listed.
+    pub fn is_other_reading(&self) -> bool {
+        self.base_version.is_some()
+    }
+
+    /// Whether it is another reading of the present `base`.
+    pub(super) fn is_reading_of(&self, base: &Self) -> bool {
+        self.base_version.as_ref() == Some(&base.version)
     }
 
     /// The same table, as the table of an uploaded file.

@@ -8,12 +8,12 @@ use bytes::Bytes;
 use colonnade_server::error::{ErrorKind, QueryError};
 use colonnade_server::message::MessageKind;
 use colonnade_server::results::export::{
-    Compression, ExportOptions, ExportProgress, Format, export,
+    Compression, CsvOptions, ExportOptions, ExportProgress, Format, export,
 };
 use datafusion::arrow::array::{
     Array, ArrayRef, AsArray, BooleanArray, Decimal32Array, Decimal128Array, DictionaryArray,
-    FixedSizeBinaryArray, Int8Array, Int64Array, RecordBatch, RecordBatchOptions, StringArray,
-    TimestampSecondArray,
+    FixedSizeBinaryArray, Float64Array, Int8Array, Int64Array, RecordBatch, RecordBatchOptions,
+    StringArray, TimestampSecondArray,
 };
 use datafusion::arrow::compute::{cast, concat_batches};
 use datafusion::arrow::datatypes::{DataType, Field, Int8Type, Schema, TimeUnit};
@@ -435,10 +435,10 @@ async fn only_texts_are_neutralised() {
     ])
     .unwrap();
     let stream = stream_of(&[batch], false);
-    let options = ExportOptions {
+    let options = csv_options(CsvOptions {
         escape_formulas: true,
-        ..ExportOptions::new(Format::Csv)
-    };
+        ..CsvOptions::default()
+    });
     let (file, _) = file_of(result_of(&stream), options).await.unwrap();
     let text = String::from_utf8(file).unwrap();
     let wanted = "\"'=name\",n\n\"'=1+1\",-1\n\"'@x\",-2\nplain,-3\n\"'-5\",-4\n\"\",-5\n";
@@ -448,6 +448,49 @@ async fn only_texts_are_neutralised() {
         untouched,
         "=name,n\n=1+1,-1\n@x,-2\nplain,-3\n-5,-4\n\"\",-5\n"
     );
+}
+
+fn csv_options(csv: CsvOptions) -> ExportOptions {
+    ExportOptions {
+        csv,
+        ..ExportOptions::new(Format::Csv)
+    }
+}
+
+#[tokio::test]
+async fn csv_for_spreadsheets_of_other_countries() {
+    let amounts = Decimal128Array::from(vec![Some(-123_450), None]);
+    let amounts = amounts.with_precision_and_scale(9, 2).unwrap();
+    let batch = RecordBatch::try_from_iter([
+        (
+            "a;b",
+            Arc::new(StringArray::from(vec!["1.5", "x;y"])) as ArrayRef,
+        ),
+        ("n", Arc::new(amounts) as ArrayRef),
+        (
+            "f",
+            Arc::new(Float64Array::from(vec![1e-7, f64::NAN])) as ArrayRef,
+        ),
+    ])
+    .unwrap();
+    let stream = stream_of(&[batch], false);
+    for (delimiter, wanted) in [
+        (
+            ';',
+            "\u{feff}\"a;b\";n;f\n1.5;-1234,50;1e-7\n\"x;y\";;NaN\n",
+        ),
+        (',', "\u{feff}a;b,n,f\n1.5,\"-1234,50\",1e-7\nx;y,,NaN\n"),
+        ('\t', "\u{feff}a;b\tn\tf\n1.5\t-1234,50\t1e-7\nx;y\t\tNaN\n"),
+    ] {
+        let options = csv_options(CsvOptions {
+            delimiter,
+            has_decimal_comma: true,
+            has_bom: true,
+            ..CsvOptions::default()
+        });
+        let (file, _) = file_of(result_of(&stream), options).await.unwrap();
+        assert_eq!(String::from_utf8(file).unwrap(), wanted);
+    }
 }
 
 #[tokio::test]
@@ -502,7 +545,7 @@ fn parameters() {
         ExportOptions::parse(
             value("format"),
             value("compression"),
-            value("escape_formulas"),
+            &["delimiter", "decimal", "bom", "escape_formulas"].map(|name| (name, value(name))),
         )
     };
     assert_eq!(parse(&[("format", "csv")]).unwrap().format, Format::Csv);
@@ -515,6 +558,10 @@ fn parameters() {
         &[("format", "parquet"), ("compression", "gzip")],
         &[("format", "parquet"), ("escape_formulas", "true")],
         &[("format", "csv"), ("escape_formulas", "yes")],
+        &[("format", "csv"), ("delimiter", "x")],
+        &[("format", "csv"), ("decimal", "")],
+        &[("format", "csv"), ("bom", "1")],
+        &[("format", "ndjson"), ("decimal", ",")],
     ] {
         let error = parse(wrong).unwrap_err();
         assert_eq!(error.kind, ErrorKind::BadParameter, "{wrong:?}");

@@ -216,3 +216,61 @@ async fn a_glob_of_no_readable_file_is_an_error() {
     let error = error.unwrap_err().to_string();
     assert!(error.contains("a.parquet"), "{error}");
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn files_of_a_folder_that_are_no_tables_are_named() {
+    let folder = TempDir::new().unwrap();
+    let write = |name: &str, content: &[u8]| fs::write(folder.path().join(name), content).unwrap();
+    let unicode = "\u{feff}name\tprice\n\u{e4}pple\t1,5\n".encode_utf16();
+    let unicode: Vec<u8> = unicode.flat_map(u16::to_le_bytes).collect();
+    write("excel.txt", &unicode);
+    write("names.txt", b"name\nAnna Lee\nBo\n");
+    write("quoted.txt", b"\"a;b\";c\n\"1\n2\";3\n");
+    write(
+        "letter.txt",
+        b"Dear Anna,\n\nthank you for the letter, which came today.\n",
+    );
+    write("sales.xlsx", b"PK\x03\x04\x14\0\x06\0");
+    write(".hidden", b"");
+    let sources = [folder.path().to_str().unwrap().to_owned()];
+    let server = Server::following(&config(), &sources).await;
+    let list = server.json("/v1/tables").await;
+    let names: Vec<_> = list["tables"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|t| t["name"].clone())
+        .collect();
+    assert_eq!(names, ["excel", "names", "quoted"]);
+    let left_out = |list: &Value| -> Vec<String> {
+        let files = list["left_out"].as_array().unwrap().iter();
+        files
+            .map(|file| file["path"].as_str().unwrap().to_owned())
+            .collect()
+    };
+    assert_eq!(left_out(&list), ["letter.txt", "sales.xlsx"]);
+    assert_eq!(
+        list["left_out"][1]["detail"],
+        "an Excel workbook; save it as CSV"
+    );
+    let rows = server.get("/v1/tables/excel/rows").await.rows();
+    assert_eq!(
+        rows.schema().field(1).data_type().to_string(),
+        "Decimal128(18, 1)"
+    );
+
+    write("more.xlsx", b"PK");
+    let deadline = Instant::now() + PATIENCE;
+    while left_out(&server.json("/v1/tables").await) != ["letter.txt", "more.xlsx", "sales.xlsx"] {
+        assert!(Instant::now() < deadline);
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_glob_takes_texts_by_their_content() {
+    let folder = TempDir::new().unwrap();
+    fs::write(folder.path().join("a.txt"), "id\n1\n2\n").unwrap();
+    let server = Server::of_files(&[format!("t={}/*.txt", folder.path().display())]).await;
+    assert_eq!(server.get("/v1/tables/t/rows").await.rows().num_rows(), 2);
+}

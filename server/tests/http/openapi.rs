@@ -149,6 +149,7 @@ async fn what_no_other_test_asks_for() {
         "rows?checksum=xxh3",
         "export?format=parquet&compression=snappy",
         "export?format=csv&escape_formulas=true",
+        "export?format=csv&delimiter=%3B&decimal=,&bom=true",
         "find?text=ROW&case=exact",
         "summary?column=t",
         "summary?column=x",

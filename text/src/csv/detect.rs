@@ -13,6 +13,9 @@ use crate::notation::DecimalSign;
 /// last record is not cut.
 pub const DETECT_BYTES: usize = 64 << 10;
 
+/// Records per thousand of a table that have as many fields as the first. Prose with commas has less.
+const MIN_EQUAL_RECORDS: usize = 600;
+
 const DELIMITERS: [u8; 4] = [b',', b';', b'\t', b'|'];
 
 impl Dialect {
@@ -73,6 +76,20 @@ impl Dialect {
             .unwrap_or_else(|| Records::read(&dialect, text, is_whole).has_header());
         dialect
     }
+}
+
+/// The delimiter of a text that begins with `start`, if it is a table of several columns: most of at least two records
+/// have as many fields as the first, which is not one value and a delimiter, as in `Dear Anna,`.
+#[must_use]
+pub fn delimiter_of_table(start: &[u8]) -> Option<u8> {
+    let dialect = Dialect::detect(start);
+    let start = start.strip_prefix(b"\xef\xbb\xbf").unwrap_or(start);
+    let records = Records::read(&dialect, start, start.len() < DETECT_BYTES);
+    let is_salutation = matches!(records.records.first().map(Vec::as_slice), Some([_, last])
+        if records.value(*last).is_empty());
+    let is_table =
+        records.records.len() > 1 && records.rank().0 >= MIN_EQUAL_RECORDS && !is_salutation;
+    is_table.then_some(dialect.delimiter)
 }
 
 fn detect_line_end(text: &[u8]) -> LineEnd {
@@ -259,6 +276,24 @@ mod tests {
         assert_eq!(detected("last, first|x|y\na, b|1|2\n").0, '|');
         assert_eq!(detected("a\nb\n").0, ',');
         assert_eq!(detected("").0, ',');
+    }
+
+    #[test]
+    fn prose_is_no_table() {
+        for (text, delimiter) in [
+            ("a,b\n1,2\n", Some(b',')),
+            ("\"a;b\";c\n\"1;\n2\";3\n", Some(b';')),
+            ("a\nb\n", None),
+            ("a,b\n", None),
+            ("a,b\n1,2\n3,4,5\n", Some(b',')),
+            ("Dear Anna,\n\nthe letter came, at last.\n", None),
+            (
+                "Dear Ms. Smith,\n\nthank you for your letter, which I have read.\nYours, John\n",
+                None,
+            ),
+        ] {
+            assert_eq!(delimiter_of_table(text.as_bytes()), delimiter, "{text:?}");
+        }
     }
 
     #[test]

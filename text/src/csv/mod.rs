@@ -13,7 +13,7 @@ mod scan;
 mod values;
 
 pub use decoder::Decoder;
-pub use detect::DETECT_BYTES;
+pub use detect::{DETECT_BYTES, delimiter_of_table};
 pub use dialect::{Dialect, LineEnd};
 pub use facts::Facts;
 pub use inference::{Inference, Inferred};

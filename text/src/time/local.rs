@@ -4,59 +4,13 @@ use super::{
     NANOSECONDS, TimeFacts, TimeOfDay, Timestamp, Zone, days_of, days_since_1970, parse_date,
     parse_fraction,
 };
-use crate::notation::DateNotation;
-
-/// The order of the parts of a date.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
-pub(crate) enum DateOrder {
-    DayMonthYear,
-    MonthDayYear,
-    YearMonthDay,
-}
+use crate::notation::{DateNotation, DateOrder, DateSeparator};
 
 const ORDERS: [DateOrder; 3] = [
     DateOrder::DayMonthYear,
     DateOrder::MonthDayYear,
     DateOrder::YearMonthDay,
 ];
-
-/// What stands between the parts of a date.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
-pub(crate) enum DateSeparator {
-    Point,
-    Slash,
-    Hyphen,
-    /// A point and a space.
-    PointSpace,
-}
-
-impl DateSeparator {
-    pub(crate) fn parse(text: &str) -> Option<Self> {
-        let all = [Self::Point, Self::Slash, Self::Hyphen, Self::PointSpace];
-        all.into_iter().find(|separator| separator.text() == text)
-    }
-
-    pub(crate) fn text(self) -> &'static str {
-        match self {
-            Self::Point => ".",
-            Self::Slash => "/",
-            Self::Hyphen => "-",
-            Self::PointSpace => ". ",
-        }
-    }
-
-    fn strip(text: &[u8]) -> Option<(Self, &[u8])> {
-        match text {
-            [b'.', b' ', rest @ ..] => Some((Self::PointSpace, rest)),
-            [b'.', rest @ ..] => Some((Self::Point, rest)),
-            [b'/', rest @ ..] => Some((Self::Slash, rest)),
-            [b'-', rest @ ..] => Some((Self::Hyphen, rest)),
-            _ => None,
-        }
-    }
-}
 
 /// Where the year of a date stands, and how many digits it has.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -80,9 +34,9 @@ struct LocalTime {
 impl LocalTime {
     fn parse(text: &[u8]) -> Option<Self> {
         let (first, first_digits, rest) = strip_number(text)?;
-        let (separator, rest) = DateSeparator::strip(rest)?;
+        let (separator, rest) = strip_separator(rest)?;
         let (second, second_digits, rest) = strip_number(rest)?;
-        let (same, rest) = DateSeparator::strip(rest)?;
+        let (same, rest) = strip_separator(rest)?;
         let (third, third_digits, mut rest) = strip_number(rest)?;
         let year = match (first_digits, third_digits) {
             (4, 1..=2) => Year::First,
@@ -152,6 +106,17 @@ impl LocalTime {
                 zone,
             },
         }
+    }
+}
+
+/// The separator at the start of a text.
+fn strip_separator(text: &[u8]) -> Option<(DateSeparator, &[u8])> {
+    match text {
+        [b'.', b' ', rest @ ..] => Some((DateSeparator::PointSpace, rest)),
+        [b'.', rest @ ..] => Some((DateSeparator::Point, rest)),
+        [b'/', rest @ ..] => Some((DateSeparator::Slash, rest)),
+        [b'-', rest @ ..] => Some((DateSeparator::Hyphen, rest)),
+        _ => None,
     }
 }
 

@@ -21,13 +21,17 @@ use crate::backend::{Backend, PlannedQuery, TableDescription, TableList};
 use crate::encode::{self, Codec, wire_schema};
 use crate::error::{ErrorKind, QueryError};
 use crate::source::Table;
+use crate::source::catalog::Entry;
 
 #[async_trait]
 impl Backend for Engine {
     async fn tables(&self, named: Option<&str>) -> Result<TableList, QueryError> {
-        let named = named.map(|name| HashSet::from([name.to_owned()]));
-        let entries = self.refreshed(named.unwrap_or_default()).await?;
-        let tables = entries.iter().map(|entry| {
+        let names = named.map(|name| HashSet::from([name.to_owned()]));
+        let entries = self.refreshed(names.unwrap_or_default()).await?;
+        let is_listed = |entry: &&Entry| {
+            !entry.table.is_other_reading() || named == Some(entry.table.name.as_str())
+        };
+        let tables = entries.iter().filter(is_listed).map(|entry| {
             let error = entry.broken.clone();
             let description = describe_table(&entry.table)?;
             Ok(TableDescription {

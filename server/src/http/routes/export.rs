@@ -19,6 +19,7 @@ use crate::http::extract::{Id, Parameters, bad};
 use crate::http::headers::streaming_headers;
 use crate::http::pace::{body, send_file};
 use crate::results::export::{ExportOptions, ExportProgress, export};
+use crate::source::without_options;
 
 /// The longest `name=`.
 const MAX_NAME_CHARS: usize = 128;
@@ -37,13 +38,22 @@ pub(super) async fn file(
     Id(id): Id,
     parameters: Parameters,
 ) -> Result<Response, QueryError> {
-    let [format, name, compression, escape_formulas] =
-        parameters.named(["format", "name", "compression", "escape_formulas"])?;
+    let names = [
+        "format",
+        "name",
+        "compression",
+        "delimiter",
+        "decimal",
+        "bom",
+        "escape_formulas",
+    ];
+    let [format, name, compression, csv @ ..] = parameters.named(names)?;
+    let csv: [Option<String>; 4] = csv;
     let name = name.map(checked_name).transpose()?;
     let options = ExportOptions::parse(
         format.as_deref(),
         compression.as_deref(),
-        escape_formulas.as_deref(),
+        &std::array::from_fn::<_, 4, _>(|index| (names[3 + index], csv[index].as_deref())),
     )?;
     let slot = app.streams.take().await?;
     let record = app.results.registry.get(id)?;
@@ -100,7 +110,7 @@ fn checked_name(name: String) -> Result<String, QueryError> {
 /// The table's name, or the first part of the result's id.
 fn file_name(request: &Request) -> String {
     match &request.source {
-        Source::Table(query) => query.table.clone(),
+        Source::Table(query) => without_options(&query.table).to_owned(),
         Source::Sql(_) | Source::Query(_) => format!("query-{}", &request.id.to_string()[..8]),
     }
 }

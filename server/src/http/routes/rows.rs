@@ -10,6 +10,7 @@ use crate::http::AppState;
 use crate::http::column_list::{parse_columns, parse_sort};
 use crate::http::extract::{Name, Parameters, checksum, number};
 use crate::http::rows_response::respond;
+use crate::source::name_with_options;
 
 /// Rows of a table: all, or those that the parameters select.
 pub(super) async fn rows(
@@ -18,6 +19,7 @@ pub(super) async fn rows(
     headers: HeaderMap,
     parameters: Parameters,
 ) -> Result<Response, QueryError> {
+    let (options, parameters) = parameters.text_options()?;
     let [
         columns,
         filter,
@@ -40,7 +42,7 @@ pub(super) async fn rows(
         "checksum",
     ])?;
     let query = TableQuery {
-        table,
+        table: name_with_options(&table, &options),
         columns: columns.as_deref().map(parse_columns).transpose()?,
         filter: filter.map(Filter::Text),
         sort: sort

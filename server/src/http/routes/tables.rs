@@ -23,6 +23,8 @@ struct TableListInfo {
     writable: bool,
     max_upload_bytes: Option<u64>,
     tables: Vec<TableInfo>,
+    /// Files of folders that are no tables.
+    left_out: Vec<LeftOutFile>,
     /// Why there are none, if an engine cannot list them.
     #[serde(skip_serializing_if = "Option::is_none")]
     note: Option<String>,
@@ -72,6 +74,7 @@ pub(super) async fn list(
         writable: max_upload_bytes.is_some(),
         max_upload_bytes,
         tables,
+        left_out: app.engine.catalog().left_out(),
         note,
     };
     json_with_etag(&list, &headers)

@@ -5,21 +5,23 @@ use datafusion::arrow::datatypes::DataType;
 
 use super::batches::schema_of;
 use super::text::{RowWriter, text_file};
-use super::{FileChunks, not_exportable};
+use super::{CsvOptions, FileChunks, not_exportable};
 use crate::error::QueryError;
 use crate::results::stream::ResultStream;
 
-/// Writes RFC 4180 with LF: a header line, nulls as empty fields, empty texts as `""`.
+/// Writes RFC 4180 with LF, perhaps with another delimiter: a header line, nulls as empty fields, empty texts as `""`.
 struct CsvWriter {
     header: Vec<String>,
     /// For each column, whether cells that a spreadsheet would run are escaped.
     escaped: Vec<bool>,
-    escape_formulas: bool,
+    /// For each column, whether its points become commas.
+    has_commas: Vec<bool>,
+    options: CsvOptions,
 }
 
 pub(super) fn csv_file(
     result: ResultStream,
-    escape_formulas: bool,
+    options: CsvOptions,
     num_threads: usize,
 ) -> Result<FileChunks, QueryError> {
     let schema = schema_of(&result.schema)?;
@@ -34,9 +36,14 @@ pub(super) fn csv_file(
         escaped: schema
             .fields()
             .iter()
-            .map(|field| escape_formulas && holds_text(field.data_type()))
+            .map(|field| options.escape_formulas && holds_text(field.data_type()))
             .collect(),
-        escape_formulas,
+        has_commas: schema
+            .fields()
+            .iter()
+            .map(|field| options.has_decimal_comma && holds_fractions(field.data_type()))
+            .collect(),
+        options,
     };
     text_file(result, writer, num_threads)
 }
@@ -44,10 +51,13 @@ pub(super) fn csv_file(
 impl RowWriter for CsvWriter {
     fn head(&self) -> String {
         let mut out = String::new();
+        if self.options.has_bom {
+            out.push('\u{feff}');
+        }
         for (index, name) in self.header.iter().enumerate() {
-            let start = next_field(&mut out, index);
+            let start = self.next_field(&mut out, index);
             out.push_str(name);
-            end_field(&mut out, start, self.escape_formulas);
+            self.end_field(&mut out, start, self.options.escape_formulas);
         }
         out.push('\n');
         out
@@ -59,11 +69,14 @@ impl RowWriter for CsvWriter {
                 return Ok(());
             };
             for position in 0..rows.columns().len() {
-                let start = next_field(out, position);
+                let start = self.next_field(out, position);
                 let mut cell = CellText::for_programs(out);
                 let kind = rows.write_cell(position, chunk, index, &FixedOffsets, &mut cell)?;
                 if kind != CellKind::Null {
-                    end_field(out, start, self.escaped[position]);
+                    if self.has_commas[position] {
+                        point_to_comma(out, start);
+                    }
+                    self.end_field(out, start, self.escaped[position]);
                 }
             }
             out.push('\n');
@@ -72,24 +85,34 @@ impl RowWriter for CsvWriter {
     }
 }
 
-fn next_field(out: &mut String, index: usize) -> usize {
-    if index > 0 {
-        out.push(',');
+impl CsvWriter {
+    fn next_field(&self, out: &mut String, index: usize) -> usize {
+        if index > 0 {
+            out.push(self.options.delimiter);
+        }
+        out.len()
     }
-    out.len()
+
+    fn end_field(&self, out: &mut String, start: usize, escape_formula: bool) {
+        end_field(out, start, self.options.delimiter, escape_formula);
+    }
+}
+
+fn point_to_comma(out: &mut String, start: usize) {
+    if let Some(at) = out[start..].find('.') {
+        out.replace_range(start + at..=start + at, ",");
+    }
 }
 
 /// Quotes the field that begins at `start`, if it needs quotes.
-fn end_field(out: &mut String, start: usize, escape_formula: bool) {
+fn end_field(out: &mut String, start: usize, delimiter: char, escape_formula: bool) {
     let field = &out[start..];
     let is_formula = escape_formula && is_formula(field);
     let is_plain = !field.is_empty()
         && !is_formula
         && !field.starts_with(' ')
         && !field.ends_with(' ')
-        && !field
-            .bytes()
-            .any(|b| matches!(b, b',' | b'"' | b'\n' | b'\r'));
+        && !field.contains([delimiter, '"', '\n', '\r']);
     if is_plain {
         return;
     }
@@ -133,13 +156,21 @@ fn holds_text(data_type: &DataType) -> bool {
     }
 }
 
+fn holds_fractions(data_type: &DataType) -> bool {
+    match data_type {
+        DataType::Dictionary(_, value) => holds_fractions(value),
+        DataType::RunEndEncoded(_, values) => holds_fractions(values.data_type()),
+        other => other.is_floating() || other.is_decimal(),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
 
     fn field(text: &str, escape: bool) -> String {
         let mut out = text.to_owned();
-        end_field(&mut out, 0, escape);
+        end_field(&mut out, 0, ',', escape);
         out
     }
 

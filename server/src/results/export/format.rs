@@ -62,8 +62,62 @@ pub struct ExportOptions {
     pub format: Format,
     /// The compression of a Parquet file.
     pub compression: Compression,
-    /// In a CSV file, put `'` before texts that a spreadsheet would run as formulas.
+    /// How a CSV file is written.
+    pub csv: CsvOptions,
+}
+
+/// How a CSV file is written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct CsvOptions {
+    /// The character between fields, in ASCII.
+    pub delimiter: char,
+    /// Whether numbers that are not whole have a comma before their fraction.
+    pub has_decimal_comma: bool,
+    /// Whether the file begins with the byte order mark of UTF-8, by which Excel detects it.
+    pub has_bom: bool,
+    /// Put `'` before texts that a spreadsheet would run as formulas.
     pub escape_formulas: bool,
+}
+
+impl Default for CsvOptions {
+    fn default() -> Self {
+        Self {
+            delimiter: ',',
+            has_decimal_comma: false,
+            has_bom: false,
+            escape_formulas: false,
+        }
+    }
+}
+
+impl CsvOptions {
+    /// Sets the option of a parameter. Returns what would be right if the value is not.
+    fn set(&mut self, name: &str, value: &str) -> Result<(), &'static str> {
+        let truth = |right| match value {
+            "true" => Ok(true),
+            "false" => Ok(false),
+            _ => Err(right),
+        };
+        match name {
+            "delimiter" => {
+                self.delimiter = match value {
+                    "," | ";" | "|" => value.chars().next().unwrap_or(','),
+                    "tab" | "\t" | "\\t" => '\t',
+                    _ => return Err("delimiter=, or ; (written as %3B) or | or tab"),
+                }
+            }
+            "decimal" => {
+                self.has_decimal_comma = match value {
+                    "," => true,
+                    "." => false,
+                    _ => return Err("decimal=, or ."),
+                }
+            }
+            "bom" => self.has_bom = truth("bom=true or false")?,
+            _ => self.escape_formulas = truth("escape_formulas=true or false")?,
+        }
+        Ok(())
+    }
 }
 
 impl ExportOptions {
@@ -72,18 +126,19 @@ impl ExportOptions {
         Self {
             format,
             compression: Compression::default(),
-            escape_formulas: false,
+            csv: CsvOptions::default(),
         }
     }
 
-    /// Parses the values of the parameters of a URL that have these names.
+    /// Parses the values of the parameters of a URL. `csv` has the others by their names: `delimiter`, `decimal`, `bom`
+    /// and `escape_formulas`.
     ///
     /// # Errors
     /// `bad_parameter`: the format is missing, or a value is unknown or not for that format.
     pub fn parse(
         format: Option<&str>,
         compression: Option<&str>,
-        escape_formulas: Option<&str>,
+        csv: &[(&str, Option<&str>)],
     ) -> Result<Self, QueryError> {
         let formats = "give format=parquet, csv, arrow or ndjson";
         let format = format.ok_or_else(|| bad("the format is missing".to_owned(), formats))?;
@@ -105,17 +160,16 @@ impl ExportOptions {
                 }
             };
         }
-        if let Some(value) = escape_formulas {
-            options.escape_formulas = match (options.format, value) {
-                (Format::Csv, "true") => true,
-                (Format::Csv, "false") => false,
-                _ => {
-                    return Err(bad(
-                        format!("escape_formulas={value:?} is not available with format={format}"),
-                        "give escape_formulas=true or false with format=csv",
-                    ));
-                }
+        for (name, value) in csv {
+            let Some(value) = value else { continue };
+            let set = match options.format {
+                Format::Csv => options.csv.set(name, value),
+                _ => Err("this parameter with format=csv only"),
             };
+            set.map_err(|right| {
+                let wrong = format!("{name}={value:?} is not available with format={format}");
+                bad(wrong, &format!("give {right}"))
+            })?;
         }
         Ok(options)
     }

@@ -19,7 +19,7 @@ use futures::StreamExt;
 use futures::stream::BoxStream;
 
 pub(crate) use batches::schema_of;
-pub use format::{Compression, ExportOptions, Format};
+pub use format::{Compression, CsvOptions, ExportOptions, Format};
 pub use progress::{ExportProgress, ExportStatus};
 
 use crate::error::{ErrorKind, QueryError};
@@ -48,7 +48,7 @@ pub fn export(
     let num_threads = num_threads.max(1);
     let chunks = match options.format {
         Format::Parquet => parquet::parquet_file(result, options.compression, num_threads)?,
-        Format::Csv => csv::csv_file(result, options.escape_formulas, num_threads)?,
+        Format::Csv => csv::csv_file(result, options.csv, num_threads)?,
         Format::Ndjson => ndjson::ndjson_file(result, num_threads)?,
         Format::Arrow => arrow_file::arrow_file(result)?,
     };

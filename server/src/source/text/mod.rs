@@ -22,7 +22,7 @@ pub(super) use scan::TextSource;
 
 pub use preview::Preview;
 pub use schema_file::OptionsFrom;
-pub(super) use schema_file::{SchemaFile, is_schema_file, read_schema_file};
+pub(super) use schema_file::{SchemaFile, is_schema_file, options_of, read_schema_file};
 
 use self::broken_row::located;
 use self::transcoded::Transcoded;

@@ -56,11 +56,26 @@ impl SchemaFile {
     ///
     /// # Errors
     /// As [`read_schema_file`].
-    pub(in crate::source) fn read(&self) -> Result<TextOptions, String> {
+    fn read(&self) -> Result<TextOptions, String> {
         match self.identity {
             None => Ok(TextOptions::default()),
             Some(_) => read_schema_file(&self.path),
         }
+    }
+}
+
+/// The options of a table.
+///
+/// # Errors
+/// As [`read_schema_file`].
+pub(in crate::source) fn options_of(
+    options: &OptionsFrom,
+    schema_file: Option<&SchemaFile>,
+) -> Result<Arc<TextOptions>, String> {
+    match (options, schema_file) {
+        (OptionsFrom::Given(options), _) => Ok(Arc::clone(options)),
+        (OptionsFrom::SchemaFile, Some(file)) => file.read().map(Arc::new),
+        (OptionsFrom::SchemaFile, None) => Ok(Arc::default()),
     }
 }
 
