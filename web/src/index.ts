@@ -21,7 +21,7 @@ export type { Field, Schema } from "./model/schema.js";
 export type { Summary } from "./model/summary.js";
 export type { CopyOptions } from "./viewer/clipboard.js";
 export type { ViewerEventMap } from "./viewer/events.js";
-export type { CopyFormat } from "./viewer/formats.js";
+export type { CopyFormat, CsvOptions } from "./viewer/formats.js";
 export type { RowsFileOptions } from "./viewer/rows-file.js";
 export type {
   SelectedValues,

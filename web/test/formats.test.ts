@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import type { Field } from "../src/model/schema.js";
-import { type CopyFormat, htmlWriter, rowsWriter } from "../src/viewer/formats.js";
+import { type CopyFormat, type CsvOptions, htmlWriter, rowsWriter } from "../src/viewer/formats.js";
 
 const field = (name: string, type: string): Field => ({ name, type, nullable: true, metadata: {} });
 const FIELDS = [
@@ -33,6 +33,18 @@ test("CSV begins with column names", () => {
   expect(write("csv", true)).toContain(
     '9223372036854775807,"a ""b""\t,|",1.50,"[""x""]"\n,"",0.00,\n',
   );
+});
+
+test("CSV has the chosen delimiter and decimal sign", () => {
+  const fields = [field("x", "double"), field("at", "timestamp[ms]"), field("note", "string")];
+  const row = ["-1.5e-7", "2024-07-01 12:00:00.250", "1.5;a"];
+  const line = (options: CsvOptions) => rowsWriter("csv", fields, true, options).row(row, true);
+  expect(line({ delimiter: ";", decimal: "," })).toBe('-1,5e-7;2024-07-01 12:00:00.250;"1.5;a"\n');
+  expect(line({ decimal: "," })).toBe('"-1,5e-7",2024-07-01 12:00:00.250,1.5;a\n');
+  expect(line({ delimiter: "\t" })).toBe("-1.5e-7\t2024-07-01 12:00:00.250\t1.5;a\n");
+  expect(rowsWriter("csv", fields, true, { delimiter: ";" }).head).toBe("x;at;note\n");
+  const nulls = rowsWriter("csv", fields, true, { decimal: "," }).row([null, null, ""], true);
+  expect(nulls).toBe(',,""\n');
 });
 
 test("JSON keeps all digits, nested values and repeated names", () => {

@@ -14,24 +14,33 @@ export interface RowsWriter {
   readonly tail: string;
 }
 
+/** How CSV is written. */
+export interface CsvOptions {
+  /** What separates the fields; default a comma. */
+  delimiter?: "," | ";" | "\t" | undefined;
+  /** The decimal sign of floats and decimals; default a point. Fields with a delimiter are quoted. */
+  decimal?: "." | "," | undefined;
+  /** Whether CSV has `'` before texts that a spreadsheet would run as formulas; default false. */
+  escapeFormulas?: boolean | undefined;
+}
+
 /**
  * A writer for some columns. In TSV and CSV a null is an empty field and the empty text is `""`, as in
  * the server's CSV. In every format numbers keep all their digits.
  *
  * @param hasHeader whether TSV and CSV begin with the column names
- * @param escapesFormulas whether CSV has `'` before texts that a spreadsheet would run
  */
 export function rowsWriter(
   format: CopyFormat | "ndjson",
   fields: readonly Field[],
   hasHeader: boolean,
-  escapesFormulas = false,
+  csv: CsvOptions = {},
 ): RowsWriter {
   switch (format) {
     case "tsv":
-      return separated("\t", fields, hasHeader, false);
+      return separated(fields, hasHeader, { delimiter: "\t" });
     case "csv":
-      return separated(",", fields, hasHeader, escapesFormulas);
+      return separated(fields, hasHeader, csv);
     case "json":
       return json(fields);
     case "ndjson":
@@ -49,22 +58,27 @@ const FORMULA =
   /^(?:[\t\r\n]|[\s\p{Cc}"'\u200b-\u200f\u2060\ufeff]*[=+\-@\uff1d\uff0b\uff0d\uff20])/u;
 
 function separated(
-  separator: string,
   fields: readonly Field[],
   hasHeader: boolean,
-  escapesFormulas: boolean,
+  { delimiter = ",", decimal = ".", escapeFormulas = false }: CsvOptions,
 ): RowsWriter {
   const quote = (text: string | null, isEscaped: boolean) => {
     if (text === null) return "";
     const isFormula = isEscaped && FORMULA.test(text);
-    const isPlain = text !== "" && !/["\n\r]/.test(text) && !text.includes(separator);
+    const isPlain = text !== "" && !/["\n\r]/.test(text) && !text.includes(delimiter);
     if (isPlain && !isFormula && !/^ | $/.test(text)) return text;
     return `"${isFormula ? "'" : ""}${text.replaceAll('"', '""')}"`;
   };
-  const areEscaped = fields.map(({ type }) => escapesFormulas && /string|union/.test(type));
+  const areEscaped = fields.map(({ type }) => escapeFormulas && /string|union/.test(type));
+  const haveDecimals = fields.map(({ type }) => decimal !== "." && isNumericType(type));
   const line = (texts: readonly (string | null)[]) =>
-    texts.map((text, index) => quote(text, areEscaped[index] === true)).join(separator);
-  const names = fields.map(({ name }) => quote(name, escapesFormulas)).join(separator);
+    texts
+      .map((text, index) => {
+        const written = haveDecimals[index] ? (text?.replace(".", decimal) ?? null) : text;
+        return quote(written, areEscaped[index] === true);
+      })
+      .join(delimiter);
+  const names = fields.map(({ name }) => quote(name, escapeFormulas)).join(delimiter);
   return {
     head: hasHeader ? `${names}\n` : "",
     row: (texts) => `${line(texts)}\n`,

@@ -5,14 +5,14 @@ import { ColonnadeError, cancelledError } from "../model/errors.js";
 import type { Field } from "../model/schema.js";
 import { yieldToEventLoop } from "../rpc/event-loop.js";
 import type { ShownRows } from "./clipboard.js";
-import { rowsWriter } from "./formats.js";
+import { type CsvOptions, rowsWriter } from "./formats.js";
 
 /** Options of `toBlob`. */
-export interface RowsFileOptions extends WorkOptions {
+export interface RowsFileOptions extends WorkOptions, CsvOptions {
   /** `arrow` is an Arrow IPC file; it needs the package `apache-arrow`. */
   format: "csv" | "ndjson" | "arrow";
-  /** Whether CSV has `'` before texts that a spreadsheet would run as formulas; default false. */
-  escapeFormulas?: boolean | undefined;
+  /** Whether CSV begins with UTF-8's byte order mark, which Excel needs for letters beyond ASCII; default false. */
+  bom?: boolean | undefined;
 }
 
 const MEDIA_TYPES = {
@@ -29,7 +29,7 @@ const CELLS_PER_SLICE = 8192;
  * @throws ColonnadeError `cancelled`, or for Arrow `unsupported_type` or `arrow_unavailable`
  */
 export async function rowsFile(shown: ShownRows, options: RowsFileOptions): Promise<Blob> {
-  const { format, escapeFormulas = false, signal, onProgress } = options;
+  const { format, bom = false, signal, onProgress } = options;
   const type = MEDIA_TYPES[format];
   if (type === undefined) {
     throw new ColonnadeError("bad_format", `There is no format ${format}.`, {
@@ -43,8 +43,9 @@ export async function rowsFile(shown: ShownRows, options: RowsFileOptions): Prom
     return new Blob([await arrowFile(table, columns)], { type });
   }
   const fields = columns.map((position) => shown.fields[position] as Field);
-  const writer = rowsWriter(format, fields, true, escapeFormulas);
-  const parts: Blob[] = [new Blob([writer.head])];
+  const writer = rowsWriter(format, fields, true, options);
+  const mark = bom && format === "csv" ? "\ufeff" : "";
+  const parts: Blob[] = [new Blob([mark, writer.head])];
   const sliceRows = Math.max(1, Math.floor(CELLS_PER_SLICE / Math.max(1, columns.length)));
   for (let start = 0; start < numRows; start += sliceRows) {
     if (signal?.aborted) throw cancelledError("file");
