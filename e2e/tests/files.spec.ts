@@ -447,6 +447,61 @@ for (const [format, label] of [
   });
 }
 
+/** Chooses CSV for Excel in most of Europe in the export's dialog, and closes it. */
+async function chooseEuropeanExcel(page: Page): Promise<void> {
+  await page.getByRole("button", { name: "Export" }).click();
+  const dialog = page.getByRole("dialog", { name: "Export" });
+  await expect(dialog.getByLabel("Program")).toHaveValue("Most programs");
+  await dialog.getByLabel("Program").selectOption("Excel in most of Europe");
+  await expect(dialog.getByLabel("Delimiter")).toHaveValue(";");
+  await expect(dialog.getByLabel("Decimal sign")).toHaveValue(",");
+  await expect(dialog.getByLabel("Byte order mark")).toBeChecked();
+  await page.keyboard.press("Escape");
+}
+
+test("the server writes CSV for Excel as the tab does", async ({ page, stage }) => {
+  const { server, folder } = stage;
+  await page.goto(`${server.origin}/?table=source`);
+  await expect(page.getByRole("status")).toContainText("Complete: 2,000 rows");
+  await chooseEuropeanExcel(page);
+  const { path } = await exported(page, /^CSV Text/, folder);
+  const expected = await page
+    .locator("colonnade-viewer")
+    .evaluate(async (element: ColonnadeViewer) => {
+      const options = { delimiter: ";", decimal: ",", bom: true } as const;
+      const file = await element.toBlob({ format: "csv", ...options });
+      // `text()` would remove the byte order mark.
+      return String.fromCharCode(...new Uint8Array(await file.slice(0, 20_000).arrayBuffer()));
+    });
+  expect(readFileSync(path).subarray(0, 20_000).toString("latin1")).toBe(expected);
+});
+
+test(
+  "CSV for Excel is also written by the tab, and the choice is remembered",
+  chromiumOnly("Firefox's driver does not report downloads of blobs"),
+  async ({ page, stage: { server, folder } }) => {
+    await page.goto(server.origin);
+    await choose(page, [join(folder, "local.feather")]);
+    await expect(page.getByRole("status")).toContainText("Complete: 2,000 rows");
+    await chooseEuropeanExcel(page);
+    await page.reload();
+    await choose(page, [join(folder, "local.feather")]);
+    await expect(page.getByRole("status")).toContainText("Complete: 2,000 rows");
+    const { path } = await exported(page, /^CSV Text/, folder);
+    const text = readFileSync(path, "utf8");
+    expect(text.slice(0, 15)).toBe("\ufeffid;word;price;");
+    expect(text.split("\n")[2]).toMatch(/^9007199254740993;"wörd, ""1""";\d+,\d\d;/);
+    await page.getByRole("button", { name: "Export" }).click();
+    const dialog = page.getByRole("dialog", { name: "Export" });
+    await dialog.getByLabel("Delimiter").selectOption("Tab");
+    await expect(dialog.getByLabel("Program")).toHaveValue("");
+    await dialog.getByLabel("Program").selectOption("Most programs");
+    await expect(dialog.getByLabel("Delimiter")).toHaveValue(",");
+    await expect(dialog.getByLabel("Byte order mark")).not.toBeChecked();
+    await expectAccessible(page);
+  },
+);
+
 for (const [format, label] of [
   ["csv", /^CSV Text/],
   ["ndjson", /^NDJSON/],

@@ -1,4 +1,13 @@
 import { expect, test, vi } from "vitest";
+import {
+  CSV_PRESETS,
+  type CsvOptions,
+  csvParameters,
+  loadCsvOptions,
+  PLAIN_CSV,
+  presetOf,
+  storeCsvOptions,
+} from "../src/files/csv-options.js";
 import { EXPORT_FORMATS, Export, exportName } from "../src/files/export.js";
 import { detectFileType } from "../src/files/file-type.js";
 import { IncomingFile } from "../src/files/incoming-file.js";
@@ -161,7 +170,7 @@ test("an export continues after the server did not respond for a while", async (
       rows: request,
       format,
       name: "t",
-      escapesFormulas: false,
+      csv: PLAIN_CSV,
       totalRows: undefined,
     };
     const item = new Export(options, () => undefined);
@@ -175,6 +184,38 @@ test("an export continues after the server did not respond for a while", async (
   for (let n = 0; n < 100; n++) answers.push(() => new Response("busy", { status: 503 }));
   expect(await run()).toMatchObject({ is: "failed", error: { status: 503 } });
   vi.useRealTimers();
+  vi.unstubAllGlobals();
+});
+
+test("an export sends the options of CSV that differ from the server's defaults", () => {
+  expect(csvParameters(PLAIN_CSV)).toEqual({});
+  const europe = { ...PLAIN_CSV, ...CSV_PRESETS.at(-1)?.options };
+  expect(csvParameters(europe)).toEqual({ delimiter: ";", decimal: ",", bom: "true" });
+  expect(csvParameters({ ...PLAIN_CSV, delimiter: "tab", escapesFormulas: true })).toEqual({
+    delimiter: "tab",
+    escape_formulas: "true",
+  });
+  expect(presetOf({ ...europe, escapesFormulas: true })).toBe(CSV_PRESETS.at(-1));
+  expect(presetOf(PLAIN_CSV)).toBe(CSV_PRESETS[0]);
+  expect(presetOf({ ...europe, delimiter: "," })).toBeUndefined();
+});
+
+test("the options of CSV are stored, and wrong ones are the server's defaults", () => {
+  let item: string | null = null;
+  vi.stubGlobal("localStorage", {
+    getItem: () => item,
+    setItem: (_: string, text: string) => {
+      item = text;
+    },
+  });
+  expect(loadCsvOptions()).toEqual(PLAIN_CSV);
+  const chosen: CsvOptions = { delimiter: "tab", decimal: ",", bom: true, escapesFormulas: true };
+  storeCsvOptions(chosen);
+  expect(loadCsvOptions()).toEqual(chosen);
+  for (const wrong of ['{"delimiter":"|","decimal":7,"bom":"no"}', "7", "{"]) {
+    item = wrong;
+    expect(loadCsvOptions()).toEqual(PLAIN_CSV);
+  }
   vi.unstubAllGlobals();
 });
 

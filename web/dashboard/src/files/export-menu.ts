@@ -2,6 +2,8 @@ import { html, LitElement, nothing, type PropertyDeclarations } from "lit";
 import type { Shell } from "../shell/shell.js";
 import { formatRows } from "../text/format.js";
 import { download } from "../ui/icons.js";
+import { csvFields } from "./csv-fields.js";
+import { type CsvOptions, loadCsvOptions, storeCsvOptions } from "./csv-options.js";
 import { EXPORT_FORMATS, type ExportFormat } from "./export.js";
 import { placeBelow } from "./popover.js";
 import { type RowsHere, rowsHere, type ShownRows, shownRows } from "./shown-rows.js";
@@ -12,19 +14,19 @@ export class ExportMenu extends LitElement {
   static override properties: PropertyDeclarations = {
     shell: { attribute: false },
     shown: { state: true },
-    escapesFormulas: { state: true },
+    csv: { state: true },
   };
 
   declare shell: Shell;
   /** The rows to export, or why there are none; read when the menu opens. */
   declare shown: ShownRows | RowsHere | string | undefined;
-  declare escapesFormulas: boolean;
+  declare csv: CsvOptions;
   /** Whether the menu was open when the button was pressed, which closes it. */
   #wasOpen = false;
 
   constructor() {
     super();
-    this.escapesFormulas = false;
+    this.csv = loadCsvOptions();
   }
 
   protected override createRenderRoot(): HTMLElement {
@@ -73,15 +75,10 @@ export class ExportMenu extends LitElement {
           </button>`;
         })}
       </div>
-      <label class="menu-check"
-        ><input
-          type="checkbox"
-          .checked=${this.escapesFormulas}
-          @change=${(event: Event) => {
-            this.escapesFormulas = (event.currentTarget as HTMLInputElement).checked;
-          }}
-        /><span>Escape formulas in CSV<span class="minor">Puts ' before texts that spreadsheets would run</span></span></label
-      >`;
+      ${csvFields(this.csv, (csv) => {
+        this.csv = csv;
+        storeCsvOptions(csv);
+      })}`;
   }
 
   get #panel(): HTMLElement | null {
@@ -103,9 +100,9 @@ export class ExportMenu extends LitElement {
 
   #export(shown: ShownRows | RowsHere, format: ExportFormat): void {
     this.#panel?.hidePopover();
-    const { escapesFormulas } = this;
+    const { csv } = this;
     const { name, totalRows } = shown;
     const rows = "viewer" in shown ? shown.viewer : shown.request;
-    void tray.export({ rows, name, totalRows, format, escapesFormulas });
+    void tray.export({ rows, name, totalRows, format, csv });
   }
 }

@@ -1,6 +1,7 @@
 import { ColonnadeError, type ColonnadeViewer } from "colonnade";
 import { errorFromResponse } from "../server/response-error.js";
 import { session } from "../server/session.js";
+import { type CsvOptions, csvParameters } from "./csv-options.js";
 
 /** A file format of exports. */
 export interface ExportFormat {
@@ -40,8 +41,8 @@ export interface ExportOptions {
   format: ExportFormat;
   /** The file's name without extension. */
   name: string;
-  /** Whether a CSV file has `'` before texts that a spreadsheet would run as formulas. */
-  escapesFormulas: boolean;
+  /** How a CSV file is written. */
+  csv: CsvOptions;
   /** The number of rows, if known. */
   totalRows: number | undefined;
 }
@@ -121,12 +122,20 @@ export class Export {
 
   /** Writes the rows in this tab. */
   async #write(viewer: ColonnadeViewer): Promise<void> {
-    const { format, escapesFormulas: escapeFormulas, totalRows = 0 } = this.options;
+    const { format, csv, totalRows = 0 } = this.options;
     if (format.id === "parquet") throw onlyServer();
     const { signal } = this.#abort;
     const onProgress = (fraction: number) =>
       this.#setState({ is: "running", rows: Math.round(fraction * totalRows), bytes: 0 });
-    const file = await viewer.toBlob({ format: format.id, escapeFormulas, signal, onProgress });
+    const file = await viewer.toBlob({
+      format: format.id,
+      delimiter: csv.delimiter === "tab" ? "\t" : csv.delimiter,
+      decimal: csv.decimal,
+      bom: csv.bom,
+      escapeFormulas: csv.escapesFormulas,
+      signal,
+      onProgress,
+    });
     const url = URL.createObjectURL(file);
     this.#save(url);
     setTimeout(() => URL.revokeObjectURL(url), 60_000);
@@ -214,9 +223,9 @@ export class Export {
   }
 
   #url(id: string): string {
-    const { format, name, escapesFormulas } = this.options;
-    const parameters = new URLSearchParams({ format: format.id, name });
-    if (format.id === "csv" && escapesFormulas) parameters.set("escape_formulas", "true");
+    const { format, name, csv } = this.options;
+    const ofCsv = format.id === "csv" ? csvParameters(csv) : {};
+    const parameters = new URLSearchParams({ format: format.id, name, ...ofCsv });
     return `/v1/query/${id}/export?${parameters}`;
   }
 
