@@ -97,6 +97,22 @@ test("a table says which of its files it lacks, until they can be read", async (
   });
 });
 
+test("files of a folder that are not tables are listed with the reason", async ({ page }) => {
+  await withFolder(async (folder, server) => {
+    const notShown = listOf(page).getByRole("group").filter({ hasText: "Not shown" });
+    await page.goto(server.origin);
+    await expect(listOf(page).getByRole("link", { name: /^one\b/ })).toBeVisible();
+    await expect(notShown).toBeHidden();
+    await writeFile(join(folder, "sales.xlsx"), "PK\x03\x04");
+    await page.getByRole("button", { name: "Refresh the list" }).click();
+    await expect(notShown).toContainText("Not shown (1)");
+    await expect(notShown.getByRole("listitem")).toBeHidden();
+    await notShown.getByText("Not shown (1)").click();
+    await expect(notShown.getByRole("listitem")).toContainText("sales.xlsx an Excel workbook");
+    await expectAccessible(page);
+  });
+});
+
 test("details of a table show column summaries, first rows and Parquet metadata", async ({
   page,
   small,

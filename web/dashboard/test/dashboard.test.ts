@@ -1,5 +1,6 @@
-import { expect, test } from "vitest";
+import { expect, test, vi } from "vitest";
 import { type CatalogTable, filterCatalog } from "../src/catalog/catalog.js";
+import { CatalogWatch } from "../src/catalog/catalog-watch.js";
 import { rowsUrl } from "../src/server/requests.js";
 import { nextTheme } from "../src/shell/theme.js";
 import { formatBytes, formatRows } from "../src/text/format.js";
@@ -17,6 +18,19 @@ test("tables are filtered by their names and column names", () => {
   expect(found("LINE")).toEqual(["lineitem"]);
   expect(found("delay fli")).toEqual(["flights"]);
   expect(found("nothing")).toEqual([]);
+});
+
+test("files that are not tables come with the list, and servers may not name any", async () => {
+  const workbook = { path: "data/sales.xlsx", detail: "an Excel workbook; save it as CSV" };
+  const lists = [{ tables: [], left_out: [workbook] }, { tables: [] }];
+  vi.stubGlobal("fetch", async () => Response.json(lists.shift()));
+  const watch = new CatalogWatch(() => undefined);
+  expect(watch.leftOut).toEqual([]);
+  await watch.read();
+  expect(watch.leftOut).toEqual([workbook]);
+  await watch.read();
+  expect(watch.leftOut).toEqual([]);
+  vi.unstubAllGlobals();
 });
 
 test("a table name is encoded as one segment of a URL's path", () => {

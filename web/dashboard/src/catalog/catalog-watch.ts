@@ -1,5 +1,5 @@
 import { ColonnadeError } from "colonnade";
-import { type CatalogTable, fetchCatalog } from "./catalog.js";
+import { type CatalogTable, fetchCatalog, type LeftOutFile } from "./catalog.js";
 
 /** The interval between readings of the list while the page is visible, in ms. */
 const POLL_MS = 5000;
@@ -8,6 +8,7 @@ const POLL_MS = 5000;
 export class CatalogWatch {
   readonly #onChange: () => void;
   #tables: readonly CatalogTable[] | undefined;
+  #leftOut: readonly LeftOutFile[] = [];
   #note: string | undefined;
   #error: ColonnadeError | undefined;
   #etag: string | undefined;
@@ -25,6 +26,11 @@ export class CatalogWatch {
   /** Undefined until the list was read once. */
   get tables(): readonly CatalogTable[] | undefined {
     return this.#tables;
+  }
+
+  /** Files of the served folders that are not tables. */
+  get leftOut(): readonly LeftOutFile[] {
+    return this.#leftOut;
   }
 
   /** Why there are no tables, if a remote engine cannot list them. */
@@ -61,6 +67,7 @@ export class CatalogWatch {
       const response = await fetchCatalog(this.#etag);
       if (response === undefined) return;
       this.#tables = response.tables;
+      this.#leftOut = response.left_out ?? [];
       this.#note = response.note;
       this.#etag = response.etag;
       this.#error = undefined;

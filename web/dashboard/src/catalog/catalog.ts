@@ -3,6 +3,13 @@ import { fetchJson } from "../server/requests.js";
 import { formatCount } from "../text/format.js";
 import { quoteNameIfNeeded } from "../text/quote.js";
 
+/** A file that is not shown. */
+export interface LeftOutFile {
+  path: string;
+  /** Why, in one line. */
+  detail: string;
+}
+
 /** A table of the server. */
 export interface CatalogTable {
   name: string;
@@ -18,7 +25,7 @@ export interface CatalogTable {
   /** Empty if the table cannot be read. */
   fields: Pick<Field, "name" | "type" | "nullable">[];
   /** Files of its folder or glob that could not be read, so that their rows are missing. */
-  left_out: { path: string; detail: string }[];
+  left_out: LeftOutFile[];
   /** Why the table cannot be read; absent if it can. */
   error?: string;
 }
@@ -26,6 +33,8 @@ export interface CatalogTable {
 /** The list of tables. */
 export interface Catalog {
   tables: CatalogTable[];
+  /** Files of the served folders that are not tables; absent for an engine. */
+  left_out?: LeftOutFile[] | undefined;
   /** Why there are none, if a remote engine cannot list them. */
   note?: string | undefined;
 }
@@ -40,8 +49,8 @@ export async function fetchCatalog(
 ): Promise<(Catalog & { etag: string | undefined }) | undefined> {
   const response = await fetchJson("/v1/tables", etag);
   if (response.status === 304) return undefined;
-  const { tables, note } = (await response.json()) as Catalog;
-  return { tables, note, etag: response.headers.get("etag") ?? undefined };
+  const { tables, left_out, note } = (await response.json()) as Catalog;
+  return { tables, left_out, note, etag: response.headers.get("etag") ?? undefined };
 }
 
 /** `1 file left out`; undefined if the table has the rows of all its files. */

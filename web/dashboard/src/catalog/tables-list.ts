@@ -2,10 +2,10 @@ import type { ColonnadeError } from "colonnade";
 import { html, LitElement, nothing, type PropertyDeclarations } from "lit";
 import { repeat } from "lit/directives/repeat.js";
 import { formatAddress, subjectAddress } from "../address/address.js";
-import { formatBytes, formatRows } from "../text/format.js";
+import { formatBytes, formatCount, formatRows } from "../text/format.js";
 import { chevron, refresh } from "../ui/icons.js";
 import { opensElsewhere } from "../ui/link-click.js";
-import { type CatalogTable, filterCatalog, leftOutText } from "./catalog.js";
+import { type CatalogTable, filterCatalog, type LeftOutFile, leftOutText } from "./catalog.js";
 
 /**
  * The list of tables. A plain click on a link fires an event; other clicks follow the link.
@@ -17,6 +17,7 @@ import { type CatalogTable, filterCatalog, leftOutText } from "./catalog.js";
 export class TablesList extends LitElement {
   static override properties: PropertyDeclarations = {
     tables: { attribute: false },
+    leftOut: { attribute: false },
     note: { attribute: false },
     error: { attribute: false },
     isAlert: { attribute: false },
@@ -27,6 +28,8 @@ export class TablesList extends LitElement {
 
   /** Undefined while the list is being read. */
   declare tables: readonly CatalogTable[] | undefined;
+  /** Files of the served folders that are not tables. */
+  declare leftOut: readonly LeftOutFile[];
   /** Why there are no tables, if a remote engine cannot list them. */
   declare note: string | undefined;
   declare error: ColonnadeError | undefined;
@@ -38,6 +41,7 @@ export class TablesList extends LitElement {
 
   constructor() {
     super();
+    this.leftOut = [];
     this.filter = "";
     this.expanded = new Set();
   }
@@ -68,7 +72,7 @@ export class TablesList extends LitElement {
           ${refresh}
         </button>
       </div>
-      ${this.#renderList()}`;
+      ${this.#renderList()} ${this.error === undefined ? renderLeftOut(this.leftOut) : nothing}`;
   }
 
   #renderList() {
@@ -187,6 +191,17 @@ export class TablesList extends LitElement {
     event.preventDefault();
     this.dispatchEvent(new CustomEvent(type, { detail: name }));
   }
+}
+
+/** The files that are not tables, closed at first. */
+function renderLeftOut(files: readonly LeftOutFile[]) {
+  if (files.length === 0) return nothing;
+  return html`<details class="not-shown">
+    <summary>Not shown (${formatCount(files.length)})</summary>
+    <ul>
+      ${files.map(({ path, detail }) => html`<li><code>${path}</code> ${detail}</li>`)}
+    </ul>
+  </details>`;
 }
 
 function renderFields(fields: CatalogTable["fields"]) {

@@ -202,6 +202,7 @@ export class Dashboard extends LitElement implements Shell {
     return html`<nav id="tables" aria-label="Tables" class=${this.isListOpen ? "open" : ""}>
       <tables-list
         .tables=${this.tables}
+        .leftOut=${this.#catalog.leftOut}
         .note=${this.#catalog.note}
         .error=${this.#catalog.error}
         .isAlert=${!this.#rows.isShown}
