@@ -11,7 +11,7 @@ import {
 } from "../src/charts/chart-spec.js";
 import { type ChartField, roleOf, sqlType } from "../src/charts/fields.js";
 import { hasUnorderedLimit, predicateSql, relation } from "../src/charts/predicate-sql.js";
-import { quoteName, quoteText } from "../src/text/quote.js";
+import { quoteName, quoteNameIfNeeded, quoteText } from "../src/text/quote.js";
 
 const FLIGHTS: ChartField[] = [
   { name: "date", type: "timestamp[us]" },
@@ -22,6 +22,12 @@ const FLIGHTS: ChartField[] = [
 
 test("names, texts and statements are quoted for SQL", () => {
   expect(quoteName('a"b; drop')).toBe('"a""b; drop"');
+  expect(["City", "from", "Null", "a b"].map(quoteNameIfNeeded)).toEqual([
+    "City",
+    '"from"',
+    '"Null"',
+    '"a b"',
+  ]);
   expect(quoteText("it's")).toBe("'it''s'");
   expect(relation({ table: "dir.a" })).toBe('"dir.a"');
   expect(relation({ sql: "select 1 -- one;  ;\n" })).toBe("(select 1) AS result");

@@ -8,9 +8,14 @@ export function quoteText(text: string): string {
   return `'${text.replaceAll("'", "''")}'`;
 }
 
+/** Words that the server's SQL does not take as the name of a column or a table. */
+const RESERVED =
+  /^(?:all|cube|current_(?:date|time|timestamp)|distinct|exists|false|from|interval|lateral|not|null|rollup|struct|table|trim|true|unnest)$/i;
+
 /** A name as an SQL identifier, in double quotes only if it needs them. */
 export function quoteNameIfNeeded(name: string): string {
-  return /^[A-Za-z_][A-Za-z0-9_]*$/.test(name) ? name : quoteName(name);
+  const isPlain = /^[A-Za-z_][A-Za-z0-9_]*$/.test(name) && !RESERVED.test(name);
+  return isPlain ? name : quoteName(name);
 }
 
 /** Joins items to one text, `a,"b,c"`; items with a comma or a quote are quoted as in SQL. */
