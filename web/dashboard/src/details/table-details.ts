@@ -1,6 +1,7 @@
 import { ColonnadeError, type Field, type Summary } from "colonnade";
 import { html, LitElement, nothing, type PropertyDeclarations, type PropertyValues } from "lit";
 import { type CatalogTable, leftOutText } from "../catalog/catalog.js";
+import { QueryResult } from "../server/query-result.js";
 import { fetchJson, isCancelled } from "../server/requests.js";
 import { Semaphore } from "../server/semaphore.js";
 import { formatBytes, formatRows } from "../text/format.js";
@@ -9,7 +10,6 @@ import { copyButton } from "../ui/copy-button.js";
 import { errorAlert } from "../ui/error-alert.js";
 import { columnsTable } from "./columns-table.js";
 import { type ParquetMetadata, parquetMetadata } from "./parquet-metadata.js";
-import { TableResult } from "./table-result.js";
 
 /** The largest number of summaries that are requested at once. */
 const MAX_SUMMARIES = 2;
@@ -48,7 +48,7 @@ export class TableDetails extends LitElement {
   declare error: ColonnadeError | undefined;
   /** Whether columns are summarised: the table is small enough, or the user requested it. */
   declare isRequested: boolean;
-  #result: TableResult | undefined;
+  #result: QueryResult | undefined;
   #version: string | undefined;
   #semaphore = new Semaphore(MAX_SUMMARIES);
   readonly #requested = new Set<string>();
@@ -130,7 +130,7 @@ export class TableDetails extends LitElement {
   }
 
   async #begin(table: CatalogTable): Promise<void> {
-    const result = new TableResult(table.name);
+    const result = new QueryResult({ table: table.name });
     this.#result = result;
     this.isRequested = table.rows !== null && table.rows <= MAX_ROWS_AUTOMATIC;
     // A column is summarised once it is visible.
@@ -158,7 +158,7 @@ export class TableDetails extends LitElement {
     }
   }
 
-  async #summarise(result: TableResult, column: string): Promise<void> {
+  async #summarise(result: QueryResult, column: string): Promise<void> {
     if (this.#requested.has(column)) return;
     this.#requested.add(column);
     let found: Summary | ColonnadeError;

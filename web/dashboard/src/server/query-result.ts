@@ -1,14 +1,16 @@
 import { open, type Summary, type Table } from "colonnade";
-import { fetchJson, rowsUrl } from "../server/requests.js";
+import { fetchJson } from "./requests.js";
+import { session } from "./session.js";
 
-/** A stored result of all rows of a table, whose id allows requests for rows and summaries. */
-export class TableResult {
+/** A stored result of the server, whose id allows requests for rows and summaries. */
+export class QueryResult {
   readonly #abort = new AbortController();
   /** Resolves with the result's id. */
   readonly #id: Promise<string>;
 
-  constructor(name: string) {
-    this.#id = this.#create(name);
+  /** @param query the body of `POST /v1/query` */
+  constructor(query: object) {
+    this.#id = this.#create(query);
     this.#id.catch(() => undefined);
   }
 
@@ -39,8 +41,13 @@ export class TableResult {
   }
 
   /** Creates the result at the server without reading its rows; resolves with its id. */
-  async #create(name: string): Promise<string> {
-    const response = await fetchJson(rowsUrl(name), undefined, this.#abort.signal);
+  async #create(query: object): Promise<string> {
+    const response = await session.fetch("/v1/query", {
+      method: "POST",
+      headers: { "content-type": "application/json", prefer: "return=minimal" },
+      body: JSON.stringify(query),
+      signal: this.#abort.signal,
+    });
     await response.body?.cancel();
     return response.headers.get("x-query-id") ?? "";
   }
