@@ -94,6 +94,16 @@ test("charts are suggested, and their values equal SQL results", async ({ page, 
   expect(bars[12]).toEqual(["others", String(others)]);
 });
 
+test("the first chart is by a column with few values", async ({ page, small }) => {
+  await openCharts(page, small, "lineitem");
+  const region = card(page, "Rows by l_linenumber");
+  await expect(chart(page, "Rows by l_linenumber")).toBeVisible();
+  await expect(page.getByRole("region").getByRole("application").first()).toHaveAccessibleName(
+    "Rows by l_linenumber",
+  );
+  expect(await valuesOf(region)).toHaveLength(7);
+});
+
 test("charts of decimals, dates and texts equal SQL results, for every kind", async ({
   page,
   small,

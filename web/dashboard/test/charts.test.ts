@@ -10,6 +10,7 @@ import {
   suggestions,
 } from "../src/charts/chart-spec.js";
 import { type ChartField, roleOf, sqlType } from "../src/charts/fields.js";
+import { findGroupingColumn } from "../src/charts/grouping-column.js";
 import { hasUnorderedLimit, predicateSql, relation } from "../src/charts/predicate-sql.js";
 import { quoteName, quoteNameIfNeeded, quoteText } from "../src/text/quote.js";
 
@@ -193,8 +194,59 @@ test("charts are suggested for the types of the columns", () => {
     ["box", "origin", "delay", "count"],
   ]);
   expect(suggestions([{ name: "a", type: "binary" }])).toEqual([]);
+  const grouped = suggestions(FLIGHTS, "distance").map(({ kind, x }) => [kind, x]);
+  expect(grouped).toEqual([
+    ["bar", "distance"],
+    ["line", "date"],
+    ["histogram", "delay"],
+    ["scatter", "delay"],
+    ["box", "distance"],
+  ]);
   const one = suggestions([{ name: "a", type: "double" }]);
   expect(one.map(({ kind }) => kind)).toEqual(["histogram"]);
+});
+
+test("rows are grouped by the first column with few distinct values, some of them repeated", async () => {
+  const fields = ["at: timestamp[us]", "id: int64", "one: string", "kind: string", "year: int32"];
+  const columns = fields.map((field) => {
+    const [name = "", type = ""] = field.split(": ");
+    return { name, type };
+  });
+  const summaries: Record<string, object> = {
+    id: { distinct: 20, rows: 20, nulls: 0 },
+    one: { distinct: 1, rows: 20, nulls: 0 },
+    kind: { distinct: 2, rows: 20, nulls: 17 },
+    year: { distinct: 2, rows: 20, nulls: 0 },
+  };
+  const requests: string[] = [];
+  vi.stubGlobal("fetch", async (url: string | Request, init?: RequestInit) => {
+    const { pathname, searchParams } = new URL(String(url), "http://h");
+    const { method = "GET", body } = init ?? {};
+    const column = searchParams.get("column");
+    requests.push([method, pathname, column ?? body].filter(Boolean).join(" "));
+    if (method !== "GET") return new Response(null, { headers: { "x-query-id": "an-id" } });
+    const summary = summaries[column ?? ""];
+    return summary === undefined
+      ? Response.json({ code: "no", detail: "no" }, { status: 400 })
+      : Response.json(summary);
+  });
+  expect(await findGroupingColumn({ table: "t" }, columns)).toBe("kind");
+  await vi.waitFor(() => expect(requests.at(-1)).toBe("DELETE /v1/query/an-id"));
+  expect(requests).toEqual([
+    'POST /v1/query {"table":"t","columns":["id","one","kind","year"],"limit":50000}',
+    "GET /v1/query/an-id/summary id",
+    "GET /v1/query/an-id/summary one",
+    "GET /v1/query/an-id/summary kind",
+    "DELETE /v1/query/an-id",
+  ]);
+  expect(await findGroupingColumn({ table: "t" }, columns.slice(0, 3))).toBeUndefined();
+  // Its summary is an error.
+  const unknown = { name: "unknown", type: "int8" };
+  expect(await findGroupingColumn({ table: "t" }, [unknown, ...columns])).toBeUndefined();
+  requests.length = 0;
+  expect(await findGroupingColumn({ table: "t" }, columns.slice(0, 1))).toBeUndefined();
+  expect(requests).toEqual([]);
+  vi.unstubAllGlobals();
 });
 
 test("a chart keeps the columns that fit its new kind", () => {

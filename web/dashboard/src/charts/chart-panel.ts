@@ -16,6 +16,7 @@ import {
   suggestions,
 } from "./chart-spec.js";
 import type { ChartField } from "./fields.js";
+import { findGroupingColumn } from "./grouping-column.js";
 import type { ChartSource } from "./predicate-sql.js";
 
 /** The number of suggested charts that a new panel shows. */
@@ -42,6 +43,7 @@ export class ChartPanel extends LitElement {
     filter: { attribute: false },
     state: { attribute: false, noAccessor: true },
     entries: { state: true },
+    isSuggesting: { state: true },
   };
 
   /** The source of the rows; a new object means new rows, even if the name is the same. */
@@ -50,6 +52,11 @@ export class ChartPanel extends LitElement {
   /** The table's filter, including the predicates of brushes. */
   declare filter: Predicate | null | undefined;
   declare entries: readonly Entry[];
+  /** Whether the charts to suggest are being looked for. */
+  declare isSuggesting: boolean;
+  /** The column by which suggested charts group the rows, if it is known. */
+  #grouping: string | undefined;
+  #suggesting: AbortController | undefined;
   readonly #loader = new ChartLoader();
   #nextId = 0;
   #own: Predicate | null = null;
@@ -62,6 +69,12 @@ export class ChartPanel extends LitElement {
     super();
     this.fields = [];
     this.entries = [];
+    this.isSuggesting = false;
+  }
+
+  override disconnectedCallback(): void {
+    super.disconnectedCallback();
+    this.#suggesting?.abort();
   }
 
   /** The encoded charts with their brushes; the empty text for the suggested charts. */
@@ -82,14 +95,14 @@ export class ChartPanel extends LitElement {
       this.#isStateNew = true;
     }
     if (this.source === undefined) return;
-    if (this.#isStateNew) this.#restore();
+    if (this.#isStateNew) this.#restore(this.source);
     else if (changed.has("filter")) this.#onFilter();
   }
 
   protected override render() {
     const { source, fields, entries } = this;
     if (source === undefined) return nothing;
-    const next = this.#suggested();
+    const next = this.isSuggesting ? undefined : this.#suggested();
     return html`<header>
         <h2>Charts</h2>
         ${
@@ -112,9 +125,11 @@ export class ChartPanel extends LitElement {
           ? nothing
           : html`<p class="note">
               ${
-                next === undefined
-                  ? "None of these columns can be charted. Charts need numbers, times or texts."
-                  : "No charts. Add a chart of these rows."
+                this.isSuggesting
+                  ? "Loading columns…"
+                  : next === undefined
+                    ? "None of these columns can be charted. Charts need numbers, times or texts."
+                    : "No charts. Add a chart of these rows."
               }
             </p>`
       }
@@ -135,11 +150,28 @@ export class ChartPanel extends LitElement {
   }
 
   /** Shows the charts of the state, or the suggested ones. */
-  #restore(): void {
+  #restore(source: ChartSource): void {
     this.#isStateNew = false;
-    const wanted = decodeState(this.#state).flatMap((spec) => fitToFields(spec, this.fields) ?? []);
-    const isGiven = this.#state !== "";
-    const specs = isGiven ? wanted : suggestions(this.fields).slice(0, NUM_FIRST);
+    this.#suggesting?.abort();
+    this.#grouping = undefined;
+    this.isSuggesting = this.#state === "";
+    if (this.isSuggesting) void this.#suggest(source);
+    else
+      this.#show(decodeState(this.#state).flatMap((spec) => fitToFields(spec, this.fields) ?? []));
+  }
+
+  async #suggest(source: ChartSource): Promise<void> {
+    const suggesting = new AbortController();
+    this.#suggesting = suggesting;
+    this.entries = [];
+    const grouping = await findGroupingColumn(source, this.fields, suggesting.signal);
+    if (suggesting.signal.aborted) return;
+    this.#grouping = grouping;
+    this.isSuggesting = false;
+    this.#show(suggestions(this.fields, grouping).slice(0, NUM_FIRST));
+  }
+
+  #show(specs: readonly ChartSpec[]): void {
     this.entries = specs.map((spec) => ({ id: this.#nextId++, spec }));
     this.#own = withoutBrushes(this.filter ?? null, this.#brushes()).own;
     // Report in a microtask, after the code that set the state has finished.
@@ -216,7 +248,7 @@ export class ChartPanel extends LitElement {
   /** The next suggested chart: the first of a kind that is not shown yet. */
   #suggested(): ChartSpec | undefined {
     if (this.entries.length >= MAX_CHARTS) return undefined;
-    const all = suggestions(this.fields);
+    const all = suggestions(this.fields, this.#grouping);
     return all.find(({ kind }) => !this.entries.some(({ spec }) => spec.kind === kind)) ?? all[0];
   }
 

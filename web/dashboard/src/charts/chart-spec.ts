@@ -93,12 +93,20 @@ function weight(field: ChartField): number {
   return isInteger(field) ? 1 : 2;
 }
 
-/** Charts to suggest for these columns, the most useful first. */
-export function suggestions(fields: readonly ChartField[]): ChartSpec[] {
+/**
+ * Charts to suggest for these columns, the most useful first.
+ *
+ * @param grouping a column with few distinct values, if one is known
+ */
+export function suggestions(
+  fields: readonly ChartField[],
+  grouping?: string | undefined,
+): ChartSpec[] {
   const roles = new Set(chartFields(fields).map(roleOf));
   const wanted: [ChartKind, Aggregate][] = [];
+  if (grouping !== undefined) wanted.push(["bar", "count"]);
   if (roles.has("time")) wanted.push(["line", roles.has("number") ? "mean" : "count"]);
-  if (roles.has("category")) wanted.push(["bar", "count"]);
+  if (grouping === undefined && roles.has("category")) wanted.push(["bar", "count"]);
   wanted.push(["histogram", "count"], ["scatter", "count"], ["box", "count"]);
   return wanted.flatMap(([kind, aggregate]) => {
     // Times are preferred for the axis of a line, numbers for that of a histogram.
@@ -108,7 +116,9 @@ export function suggestions(fields: readonly ChartField[]): ChartSpec[] {
       x.filter((field) => role === undefined || roleOf(field) === role),
       undefined,
     );
-    const spec = fitToFields({ kind, aggregate, x: xField?.name ?? "" }, fields);
+    const isGrouped = grouping !== undefined && (kind === "bar" || kind === "box");
+    const name = isGrouped ? grouping : xField?.name;
+    const spec = fitToFields({ kind, aggregate, x: name ?? "" }, fields);
     const isPair = spec?.kind !== "scatter" || spec.x !== spec.y;
     return spec !== undefined && isPair ? [spec] : [];
   });
