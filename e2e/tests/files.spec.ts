@@ -5,7 +5,14 @@ import { dirname, join } from "node:path";
 import type { Locator, Page } from "@playwright/test";
 import type { ColonnadeViewer } from "colonnade";
 import { expectAccessible } from "./accessible.js";
-import { test as base, cell, chooseTable, chromiumOnly, expect } from "./fixtures.js";
+import {
+  test as base,
+  cell,
+  chooseTable,
+  chromiumOnly,
+  expect,
+  openStartPage,
+} from "./fixtures.js";
 import { CuttingProxy, gate } from "./proxy.js";
 import { hasPython } from "./readers.js";
 import { Server } from "./server.js";
@@ -116,7 +123,7 @@ test(
   "Arrow files and streams open in the tab, and nothing is sent",
   chromiumOnly("speaks the DevTools protocol"),
   async ({ page, stage: { server, folder } }) => {
-    await page.goto(server.origin);
+    await openStartPage(page, server.origin);
     await expect(inList(page, "source")).toBeVisible();
     const requested: string[] = [];
     page.on("request", (request) => {

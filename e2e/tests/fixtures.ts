@@ -112,6 +112,13 @@ export function resultIds(page: Page): ReadonlySet<string> {
   return ids;
 }
 
+/** Opens the start page, and waits until it has looked for its example's column and has deleted that result. */
+export async function openStartPage(page: Page, origin: string): Promise<void> {
+  const deleted = page.waitForResponse((answer) => answer.request().method() === "DELETE");
+  await page.goto(origin);
+  await deleted;
+}
+
 /** Chooses a table in the list. */
 export async function chooseTable(page: Page, name: string): Promise<void> {
   await page

@@ -13,6 +13,7 @@ import {
   doubleClick,
   expect,
   goToRow,
+  openStartPage,
   SMALL_COMPLETE,
   SMALL_ROWS,
   test,
@@ -58,7 +59,7 @@ test.describe("queries", () => {
   test.afterEach(() => server.kill());
 
   test("are listed with their details and can be cancelled and deleted", async ({ page }) => {
-    await page.goto(server.origin);
+    await openStartPage(page, server.origin);
     const dialog = await openQueries(page);
     await expect(dialog).toContainText("No running queries or stored results");
     await expectAccessible(page);
@@ -105,7 +106,7 @@ test.describe("queries", () => {
         columns: ["int32", "string"],
       }),
     });
-    await page.goto(server.origin);
+    await openStartPage(page, server.origin);
     const dialog = await openQueries(page);
     await dialog.getByRole("link", { name: /^every_type/ }).click();
     await expect(dialog).toBeHidden();
@@ -126,7 +127,7 @@ test.describe("queries", () => {
       body: JSON.stringify({ sql }),
     });
     await answer.arrayBuffer();
-    await page.goto(server.origin);
+    await openStartPage(page, server.origin);
     const dialog = await openQueries(page);
     await expect(dialog.getByRole("listitem")).toContainText("Done");
     await dialog.getByRole("link", { name: sql }).click();

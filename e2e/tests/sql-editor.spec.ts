@@ -1,6 +1,15 @@
 import type { Locator, Page } from "@playwright/test";
 import type { ColonnadeViewer } from "colonnade";
-import { cell, chooseTable, chromiumOnly, expect, goToRow, resultIds, test } from "./fixtures.js";
+import {
+  cell,
+  chooseTable,
+  chromiumOnly,
+  expect,
+  goToRow,
+  openStartPage,
+  resultIds,
+  test,
+} from "./fixtures.js";
 
 test("a query's result streams into the grid", { tag: "@firefox" }, async ({ page, demo }) => {
   await page.goto(demo.origin);
@@ -204,7 +213,7 @@ test("statements have tabs, which the browser stores", async ({ page, demo }) =>
   await page.keyboard.press("Control+Enter");
   await expect(cell(page, 0, 1)).toHaveText("one");
   await page.getByRole("button", { name: "New statement" }).click();
-  await expect(page.locator(".cm-content")).toHaveText(/^SELECT \* FROM/);
+  await expect(page.locator(".cm-content")).toHaveText(/^SELECT .* FROM/);
   await sql.fill("select 'two' as x");
   await page.keyboard.press("Control+Enter");
   await expect(cell(page, 0, 1)).toHaveText("two");
@@ -229,7 +238,7 @@ test("statements have tabs, which the browser stores", async ({ page, demo }) =>
   await chooseTable(page, "every_type");
   await expect(tabs).toHaveText(["every_type", "The first"]);
   // The editor of a table does not show a statement of another tab.
-  await expect(page.locator(".cm-content")).toHaveText("SELECT * FROM every_type LIMIT 100");
+  await expect(page.locator(".cm-content")).toHaveText(/^SELECT .* FROM every_type/);
   await expect(page.locator(".cm-placeholder")).toBeVisible();
   await tabs.nth(1).click();
   await expect(cell(page, 0, 1)).toHaveText("one");
@@ -239,7 +248,7 @@ test(
   "a tab gets back rows that only the server has, and runs nothing by itself",
   chromiumOnly("Firefox's driver hides the bodies of requests"),
   async ({ page, demo }) => {
-    await page.goto(demo.origin);
+    await openStartPage(page, demo.origin);
     const sql = await openEditor(page);
     const ran: string[] = [];
     page.on("request", (request) => {

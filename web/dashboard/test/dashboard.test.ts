@@ -1,5 +1,5 @@
 import { expect, test, vi } from "vitest";
-import { type CatalogTable, filterCatalog } from "../src/catalog/catalog.js";
+import { type CatalogTable, exampleSql, filterCatalog } from "../src/catalog/catalog.js";
 import { CatalogWatch } from "../src/catalog/catalog-watch.js";
 import { rowsUrl } from "../src/server/requests.js";
 import { nextTheme } from "../src/shell/theme.js";
@@ -31,6 +31,14 @@ test("files that are not tables come with the list, and servers may not name any
   await watch.read();
   expect(watch.leftOut).toEqual([]);
   vi.unstubAllGlobals();
+});
+
+test("an example statement counts the values of a column, or shows the first rows", () => {
+  expect(exampleSql("my table", undefined)).toBe('SELECT * FROM "my table" LIMIT 50');
+  expect(exampleSql("t", "from")).toBe(
+    'SELECT "from", count(*) AS rows FROM t GROUP BY "from" ORDER BY rows DESC LIMIT 20',
+  );
+  expect(exampleSql("t", "rows")).toContain("count(*) AS n FROM t GROUP BY rows ORDER BY n");
 });
 
 test("a table name is encoded as one segment of a URL's path", () => {

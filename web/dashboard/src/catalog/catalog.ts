@@ -59,9 +59,13 @@ export function leftOutText({ left_out: files }: CatalogTable): string | undefin
   return `${formatCount(files.length)} ${files.length === 1 ? "file" : "files"} left out`;
 }
 
-/** A statement that shows some rows of a table. */
-export function exampleSql(name: string): string {
-  return `SELECT * FROM ${quoteNameIfNeeded(name)} LIMIT 100`;
+/** A statement with at most 50 rows: the most frequent values of a column, or the first rows of the table. */
+export function exampleSql(name: string, column: string | undefined): string {
+  const table = quoteNameIfNeeded(name);
+  if (column === undefined) return `SELECT * FROM ${table} LIMIT 50`;
+  const key = quoteNameIfNeeded(column);
+  const count = column === "rows" ? "n" : "rows";
+  return `SELECT ${key}, count(*) AS ${count} FROM ${table} GROUP BY ${key} ORDER BY ${count} DESC LIMIT 20`;
 }
 
 /** Tables whose name, or one of whose columns, contains every word of the filter. */

@@ -17,6 +17,7 @@ import { applyTheme, loadTheme, nextTheme, type Theme, themeIcon } from "../shel
 import { StatementsControl } from "../sql/statements-control.js";
 import type { NotificationEvent } from "../ui/copy-button.js";
 import { list, mark } from "../ui/icons.js";
+import { ExampleColumns } from "./example-columns.js";
 import { OpenRows } from "./open-rows.js";
 import { barPanels, overlayPanels, rowPanels, sidePanels } from "./panels.js";
 import { isShowable, isStatement, type RowsControl } from "./rows-control.js";
@@ -50,6 +51,7 @@ export class Dashboard extends LitElement implements Shell {
   /** Whether the rows of the shown statement are neither in the page nor at the server. */
   declare isAbsent: boolean;
   readonly #catalog = new CatalogWatch(() => this.requestUpdate());
+  readonly #exampleColumns = new ExampleColumns(() => this.requestUpdate());
   readonly #navigation = new Navigation({
     show: (address, isReload, statement) => this.#show(address, isReload, statement),
     state: () => this.#rows.state,
@@ -154,7 +156,7 @@ export class Dashboard extends LitElement implements Shell {
           ${this.#statements.renderPanel(this.tables ?? [], this.#exampleSql(), this.isRunning)}
           ${hasRows ? this.#renderViewBar(subject) : nothing}
           <div id="view" class="view" role=${hasRows ? "tabpanel" : nothing} aria-label=${hasRows ? view : nothing}>
-            ${hasRows ? nothing : welcome(this.tables, (to) => this.go(to))}
+            ${hasRows ? nothing : welcome(this.tables, this.#exampleColumns, (to) => this.go(to))}
             ${hasRows && view === "rows" ? this.#renderStaleRowsNote() : nothing}
             <div class=${this.isRunning ? "shown running" : "shown"} ?hidden=${this.viewer.hidden}>${this.viewer}${this.#renderPanels(sidePanels)}</div>
             ${this.#renderOtherView()}
@@ -286,10 +288,10 @@ export class Dashboard extends LitElement implements Shell {
   }
 
   #exampleSql(): string {
-    const { subject } = this.address;
-    const current = subject && "table" in subject ? subject.table : undefined;
-    const first = this.tables?.find(({ error }) => error === undefined);
-    return exampleSql(current ?? first?.name ?? "table");
+    const table = this.#tableInfo ?? this.tables?.find(({ error }) => error === undefined);
+    return table === undefined
+      ? "SELECT 1"
+      : exampleSql(table.name, this.#exampleColumns.of(table));
   }
 
   /** Notes whether the shown statement runs, or looks for its rows. */

@@ -2,13 +2,14 @@ import { html, nothing } from "lit";
 import { formatAddress, type Subject, subjectAddress } from "../address/address.js";
 import { type CatalogTable, exampleSql } from "../catalog/catalog.js";
 import { formatRows } from "../text/format.js";
-import { quoteNameIfNeeded } from "../text/quote.js";
 import { mark } from "../ui/icons.js";
 import { opensElsewhere } from "../ui/link-click.js";
+import type { ExampleColumns } from "./example-columns.js";
 
 /** The start page, shown while there is no subject. */
 export function welcome(
   tables: readonly CatalogTable[] | undefined,
+  columns: ExampleColumns,
   go: (subject: Subject) => void,
 ) {
   const first = tables?.filter(({ error }) => error === undefined).slice(0, 3) ?? [];
@@ -28,7 +29,7 @@ export function welcome(
       <li>
         <h3>Run SQL</h3>
         <p>Write a statement above, or start with an example:</p>
-        ${examples(first).map((sql) => exampleLink({ sql }, sql, undefined, go))}
+        ${examples(first, columns).map((sql) => exampleLink({ sql }, sql, undefined, go))}
       </li>
       <li>
         <h3>Share the view</h3>
@@ -60,15 +61,9 @@ function countOf({ rows }: CatalogTable): string | undefined {
   return rows === null ? undefined : formatRows(rows);
 }
 
-/** Example statements for these tables: some rows, and the counts of a column's values. */
-function examples(tables: readonly CatalogTable[]): string[] {
-  const named = tables.flatMap(({ name, fields }) => {
-    const text = fields.find(({ type }) => /^(?:large_)?string|^dictionary/.test(type));
-    return text === undefined ? [] : [{ name, column: text.name }];
-  });
-  const counted = named.slice(-1).map(({ name, column }) => {
-    const key = quoteNameIfNeeded(column);
-    return `SELECT ${key}, count(*) AS n FROM ${quoteNameIfNeeded(name)} GROUP BY ${key} ORDER BY n DESC`;
-  });
-  return [...tables.slice(0, 1).map(({ name }) => exampleSql(name)), ...counted];
+/** Example statements for two tables; only the first one is sampled, so that opening the page costs little. */
+function examples([first, second]: readonly CatalogTable[], columns: ExampleColumns): string[] {
+  const statements = first === undefined ? [] : [exampleSql(first.name, columns.find(first))];
+  if (second !== undefined) statements.push(exampleSql(second.name, columns.of(second)));
+  return statements;
 }
