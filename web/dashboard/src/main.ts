@@ -10,6 +10,7 @@ import { HelpSheet } from "./help/help-sheet.js";
 import { Dashboard } from "./page/dashboard.js";
 import { PrintSheet } from "./print/print-sheet.js";
 import { QueriesPanel } from "./queries/queries-panel.js";
+import { ReadAsMenu } from "./readings/read-as-menu.js";
 import { ServerWatch } from "./reconnect/server-watch.js";
 import { SignIn, SignOut } from "./session/sign-in.js";
 import { applyTheme, loadTheme } from "./shell/theme.js";
@@ -27,6 +28,7 @@ for (const [name, element] of Object.entries({
   "history-dialog": HistoryDialog,
   "plan-panel": PlanPanel,
   "table-details": TableDetails,
+  "read-as-menu": ReadAsMenu,
   "statement-tabs": StatementTabs,
   "chart-drawer": ChartDrawer,
   "queries-panel": QueriesPanel,

@@ -2,7 +2,10 @@ import { html, type TemplateResult } from "lit";
 import type { ColumnsState } from "./column-order.js";
 import { closePanel } from "./panel.js";
 
-/** The buttons of a column's menu that move, pin, fit and hide it. */
+/**
+ * The buttons of a column's menu that move, pin, fit and hide it, and the page's own: children of the element with
+ * `slot="column NAME"`.
+ */
 export function columnActions({
   name,
   state: { shown, pinned },
@@ -38,5 +41,6 @@ export function columnActions({
       ${action(isPinned ? "Unpin" : "Pin left", () => onPin(!isPinned))}
       ${action("Fit width", () => onFit(column))}
       ${action("Hide", onHide, shown.length === 1)}
+      <slot name=${`column ${name}`}></slot>
     </div>`;
 }

@@ -1,8 +1,9 @@
 import type { Predicate, SortKey } from "colonnade";
 import { formatList, parseList } from "../text/quote.js";
+import { joinTypes, splitTypes } from "./read-as.js";
 
 /**
- * What the page shows: a table, the rows of a statement (an empty one has not been run), or a file
+ * What the page shows: a table (its name may say how columns are read, see `splitTypes`), the rows of a statement (an empty one has not been run), or a file
  * that is open in this tab.
  */
 export type Subject = { table: string } | { sql: string } | { file: string } | undefined;
@@ -52,7 +53,13 @@ export function parseAddress(search: string): Address {
   const table = params.get("table");
   const sql = params.get("sql");
   const file = params.get("file");
-  const subject = table ? { table } : sql !== null ? { sql } : file ? { file } : undefined;
+  const subject = table
+    ? { table: joinTypes(table, params.get("types") ?? "") }
+    : sql !== null
+      ? { sql }
+      : file
+        ? { file }
+        : undefined;
   const shown = parseList(params.get("columns") ?? "");
   return {
     subject,
@@ -76,6 +83,11 @@ export function formatAddress({ subject, view, state, chart }: Address): string 
   if (subject === undefined) return "/";
   const { sort, filter, columns, row } = state;
   const params: Record<string, string> = { ...subject };
+  if (params.table !== undefined) {
+    const [table, types] = splitTypes(params.table);
+    params.table = table;
+    if (types !== "") params.types = types;
+  }
   if (view !== "rows") params.view = view;
   if (columns.shown !== undefined) params.columns = formatList(columns.shown);
   if (columns.pinned.length > 0) params.pinned = formatList(columns.pinned);

@@ -1,3 +1,5 @@
+import { splitTypes } from "../address/read-as.js";
+
 /** The rows that the code fetches, and from where. */
 export interface CodeOptions {
   /** The server's origin, e.g. `http://localhost:7878`. */
@@ -140,7 +142,7 @@ function pythonText(text: string): string {
 
 function curlCode(options: CodeOptions): string {
   const [first, last] = queryBodies(options);
-  const fileName = "table" in options.rows ? options.rows.table : "query";
+  const fileName = "table" in options.rows ? splitTypes(options.rows.table)[0] : "query";
   const output = shellText(`${fileName.replace(/[\p{Cc}/]/gu, "_")}.arrows`);
   if (first === undefined) {
     return `${curl("--fail --show-error", options, last)} \\\n  --output ${output}\n`;

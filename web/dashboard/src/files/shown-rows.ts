@@ -1,5 +1,6 @@
 import type { ColonnadeViewer } from "colonnade";
 import type { Subject } from "../address/address.js";
+import { splitTypes } from "../address/read-as.js";
 import type { Shell } from "../shell/shell.js";
 import { exportName } from "./export.js";
 
@@ -31,7 +32,7 @@ export async function shownRows({ address, viewer }: Shell): Promise<ShownRows |
     filter?: unknown;
     columns?: unknown;
   };
-  const table = "table" in subject ? subject.table : undefined;
+  const table = "table" in subject ? splitTypes(subject.table)[0] : undefined;
   return {
     request,
     arrangement: {
@@ -74,5 +75,5 @@ export function rowsHere({ address, viewer }: Shell): RowsHere | undefined {
 /** The name of a table, or of a file without its extension; undefined for a statement. */
 function nameOf(subject: NonNullable<Subject>): string | undefined {
   if ("file" in subject) return subject.file.replace(/\.\w+$/, "");
-  return "table" in subject ? subject.table : undefined;
+  return "table" in subject ? splitTypes(subject.table)[0] : undefined;
 }

@@ -8,6 +8,7 @@ import {
   type View,
 } from "../address/address.js";
 import { Navigation } from "../address/navigation.js";
+import { splitTypes, withoutColumn } from "../address/read-as.js";
 import { type CatalogTable, exampleSql } from "../catalog/catalog.js";
 import { CatalogWatch } from "../catalog/catalog-watch.js";
 import { storedResult } from "../queries/queries.js";
@@ -158,6 +159,7 @@ export class Dashboard extends LitElement implements Shell {
           <div id="view" class="view" role=${hasRows ? "tabpanel" : nothing} aria-label=${hasRows ? view : nothing}>
             ${hasRows ? nothing : welcome(this.tables, this.#exampleColumns, (to) => this.go(to))}
             ${hasRows && view === "rows" ? this.#renderStaleRowsNote() : nothing}
+            ${hasRows && view === "rows" ? this.#renderReadAs() : nothing}
             <div class=${this.isRunning ? "shown running" : "shown"} ?hidden=${this.viewer.hidden}>${this.viewer}${this.#renderPanels(sidePanels)}</div>
             ${this.#renderOtherView()}
           </div>
@@ -208,7 +210,7 @@ export class Dashboard extends LitElement implements Shell {
         .note=${this.#catalog.note}
         .error=${this.#catalog.error}
         .isAlert=${!this.#rows.isShown}
-        .current=${subject && "table" in subject ? subject.table : undefined}
+        .current=${subject && "table" in subject ? splitTypes(subject.table)[0] : undefined}
         @choose=${(event: CustomEvent<string>) => this.go({ table: event.detail })}
         @details=${(event: CustomEvent<string>) =>
           this.#navigation.go({ table: event.detail }, { view: "details" })}
@@ -244,6 +246,22 @@ export class Dashboard extends LitElement implements Shell {
     return staleRowsNote(table.name, () => this.#show(this.address, true, undefined));
   }
 
+  #renderReadAs() {
+    const { subject } = this.address;
+    if (subject === undefined || !("table" in subject)) return nothing;
+    return html`<read-as-menu
+      .name=${subject.table}
+      .viewer=${this.viewer}
+      .isCsv=${this.#tableInfo?.format === "csv"}
+      @read-as=${({ detail }: CustomEvent<{ column: string; name: string }>) => {
+        const { address } = this;
+        const filter = withoutColumn(address.state.filter, detail.column);
+        const state = { ...address.state, filter };
+        this.open({ ...address, subject: { table: detail.name }, state });
+      }}
+    ></read-as-menu>`;
+  }
+
   /** The details of a table or the plan of a statement, instead of the rows. */
   #renderOtherView() {
     const { subject, view } = this.address;
@@ -255,8 +273,9 @@ export class Dashboard extends LitElement implements Shell {
       return html`<plan-panel .sql=${subject.sql} .numLoads=${this.#numLoads}></plan-panel>`;
     }
     if (this.tables === undefined || !("table" in subject)) return nothing;
-    const { table } = subject;
-    return html`<table-details .name=${table} .table=${this.#tableInfo}></table-details>`;
+    const { table: name } = subject;
+    const table = this.#tableInfo && { ...this.#tableInfo, name };
+    return html`<table-details .name=${name} .table=${table}></table-details>`;
   }
 
   #renderPanels(panels: readonly Panel[]) {
@@ -329,7 +348,8 @@ export class Dashboard extends LitElement implements Shell {
   get #tableInfo(): CatalogTable | undefined {
     const { subject } = this.address;
     if (subject === undefined || !("table" in subject)) return undefined;
-    return this.tables?.find(({ name }) => name === subject.table);
+    const [table] = splitTypes(subject.table);
+    return this.tables?.find(({ name }) => name === table);
   }
 }
 

@@ -2,6 +2,7 @@ import type { ColonnadeViewer } from "colonnade";
 import { html } from "lit";
 import type { Address, Subject, View } from "../address/address.js";
 import type { Navigation } from "../address/navigation.js";
+import { splitTypes } from "../address/read-as.js";
 import type { CatalogTable } from "../catalog/catalog.js";
 import { listen } from "../shell/viewer-events.js";
 import type { Diagnostic } from "./code-editor.js";
@@ -195,5 +196,5 @@ export class StatementsControl {
 /** The name of a table or file; undefined for a statement. */
 function titleOf(subject: Subject): string | undefined {
   if (subject === undefined || "sql" in subject) return undefined;
-  return "table" in subject ? subject.table : subject.file;
+  return "table" in subject ? splitTypes(subject.table)[0] : subject.file;
 }
