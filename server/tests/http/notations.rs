@@ -83,6 +83,10 @@ async fn a_request_says_how_columns_are_read() {
         .rows();
     assert_eq!(row(&all, 1), ["12.5", "5.678", "2026-03-04"]);
 
+    let written = "delimiter=;&quote=%22&escape=%5C&comment=%23&header=true&null=NA&nan=false&encoding=utf-8&thousands=.";
+    let commas = server.get(&format!("{rows}&{written}")).await.rows();
+    assert_eq!(row(&commas, 1), ["12500", "5678", "03.04.2026"]);
+
     let big = "filter=%22Menge%22%20%3E%205000&sort=-Menge";
     let big = server.get(&format!("{rows}&{types}&{big}")).await.rows();
     assert_eq!((big.num_rows(), row(&big, 0)[0].as_str()), (1, "12500"));

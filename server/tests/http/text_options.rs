@@ -266,7 +266,7 @@ async fn all_options_hold_in_a_preview_and_in_its_upload() {
     let folder = TempDir::new().unwrap();
     let server = server(folder.path()).await;
     let options = "delimiter=;&quote=%27&escape=%5C&comment=%23&header=true&decimal=,&null=NA,-&nan=true\
-        &encoding=latin-1&types=b:text";
+        &encoding=latin-1&types=b:text&thousands=.&dates=dmy";
     let text = b"# by hand\na;b\n1,5;NA\n-;'it\\'s \xe9'\n";
     let (shown, _) = preview(&server, &format!("name=t.csv&{options}"), text).await;
     let csv = [("content-type", "text/csv")];
