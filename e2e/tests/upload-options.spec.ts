@@ -98,7 +98,7 @@ test("the preview shows the types of the chosen options, and the upload has them
   await dialog.getByRole("combobox", { name: "Decimal separator" }).selectOption("Comma (1,5)");
   await expectType(dialog, "price", "string");
   await dialog.getByRole("textbox", { name: "Words for null" }).fill("n/a, NA");
-  await expectType(dialog, "price", "double");
+  await expectType(dialog, "price", "decimal128(18, 2)");
   await expectType(dialog, "day", "date32[day]");
   await dialog.getByRole("textbox", { name: "Column types" }).fill("nothing:text");
   await expect(dialog.getByRole("alert")).toContainText("nothing");
