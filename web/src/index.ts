@@ -18,7 +18,7 @@ export type { Predicate, PredicateValue } from "./model/predicate.js";
 export type { Interruption } from "./model/progress.js";
 export { CellKind, RowWindow } from "./model/row-window.js";
 export type { Field, Schema } from "./model/schema.js";
-export type { Summary } from "./model/summary.js";
+export type { Quartiles, Summary } from "./model/summary.js";
 export type { CopyOptions } from "./viewer/clipboard.js";
 export type { ViewerEventMap } from "./viewer/events.js";
 export type { CopyFormat, CsvOptions } from "./viewer/formats.js";

@@ -40,6 +40,11 @@ export interface FindOptions extends WorkOptions {
 export interface SummaryOptions extends WorkOptions {
   /** A text column with more distinct values than this gets no `top`; default 1,048,576. */
   maxCounted?: number | undefined;
+  /**
+   * How many of the most frequent texts or booleans are wanted, at most 1000. The summary is then that of these rows
+   * alone, also for a view: it cannot be compared with the table's. Default: ten.
+   */
+  top?: number | undefined;
 }
 
 /** The result of `find`. */

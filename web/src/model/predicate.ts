@@ -11,17 +11,34 @@ export type Predicate =
   | { op: "in"; column: string; value: readonly PredicateValue[] }
   | { op: "is_null" | "not_null"; column: string }
   | { op: "contains" | "starts_with"; column: string; value: string }
+  | MatchesPredicate
   | { and: readonly Predicate[] }
   | { or: readonly Predicate[] }
   | { not: Predicate };
 
+/**
+ * Rows with a cell whose text contains `value`, as `find` searches: in these columns, by default in all, and by
+ * default without regard to case. No cell of a row that does not match is unknown, so its opposite is true.
+ */
+export interface MatchesPredicate {
+  op: "matches";
+  value: string;
+  columns?: readonly string[];
+  match_case?: boolean;
+}
+
 /** Whether a value from outside can be read as a predicate; who evaluates it checks its operators and values. */
 export function isPredicate(value: unknown): boolean {
-  const { or, and = or, not, op, column, value: operand } = Object(value);
+  const { or, and = or, not, op, column, columns, value: operand } = Object(value);
   if (and !== undefined) return Array.isArray(and) && and.every(isPredicate);
   if (not !== undefined) return isPredicate(not);
+  if (op === "matches") return typeof operand === "string" && isListOrNone(columns);
   const isOperand = op !== "in" || Array.isArray(operand);
   return typeof op === "string" && typeof column === "string" && isOperand;
+}
+
+function isListOrNone(value: unknown): boolean {
+  return value === undefined || Array.isArray(value);
 }
 
 /** A predicate as JSON. Numbers that JSON cannot hold exactly become texts. */

@@ -57,7 +57,7 @@ export class Computations {
 
   /** The rows of a result that pass a predicate, in their order. */
   async filter(base: Result, predicate: string, signal: AbortSignal): Promise<Result> {
-    const columns = this.#numbersOf(columnsOf(parsedPredicate(predicate)));
+    const columns = this.#numbersOf(columnsOf(parsedPredicate(predicate), this.#names));
     const parts: Uint32Array[] = [];
     let numFound = 0;
     await this.#scan(base, columns, 0, signal, async (decoder, start) => {
@@ -286,9 +286,10 @@ function parsedPredicate(json: string): Predicate {
   throw new ColonnadeError("bad_filter", `Not a filter: ${json.slice(0, 200)}`);
 }
 
-/** The columns that a predicate names. */
-function columnsOf(predicate: Predicate): string[] {
-  if ("and" in predicate) return predicate.and.flatMap(columnsOf);
-  if ("or" in predicate) return predicate.or.flatMap(columnsOf);
-  return "not" in predicate ? columnsOf(predicate.not) : [predicate.column];
+/** The columns that a predicate needs, of all of them. */
+function columnsOf(predicate: Predicate, all: readonly string[]): readonly string[] {
+  if ("and" in predicate) return predicate.and.flatMap((each) => columnsOf(each, all));
+  if ("or" in predicate) return predicate.or.flatMap((each) => columnsOf(each, all));
+  if ("not" in predicate) return columnsOf(predicate.not, all);
+  return predicate.op === "matches" ? (predicate.columns ?? all) : [predicate.column];
 }

@@ -12,12 +12,13 @@ export function conjunction(conjuncts: readonly Predicate[]): Predicate | null {
   return conjuncts.length > 1 ? { and: conjuncts } : (first ?? null);
 }
 
-/** The columns that a predicate names. */
+/** The columns that a predicate names; `matches` without columns, which is about all of them, names none. */
 export function columnsOf(predicate: Predicate | null): ReadonlySet<string> {
   if (predicate === null) return new Set();
   if ("and" in predicate) return new Set(predicate.and.flatMap((each) => [...columnsOf(each)]));
   if ("or" in predicate) return new Set(predicate.or.flatMap((each) => [...columnsOf(each)]));
   if ("not" in predicate) return columnsOf(predicate.not);
+  if (predicate.op === "matches") return new Set(predicate.columns);
   return new Set([predicate.column]);
 }
 
@@ -59,6 +60,9 @@ export function describePredicate(predicate: Predicate): string {
   if ("and" in predicate) return predicate.and.map(describePredicate).join(" and ");
   if ("or" in predicate) return predicate.or.map(describePredicate).join(" or ");
   if ("not" in predicate) return `not (${describePredicate(predicate.not)})`;
+  if (predicate.op === "matches") {
+    return `${predicate.columns?.join(" or ") ?? "any column"} contains “${predicate.value}”`;
+  }
   const { op, column } = predicate;
   switch (op) {
     case "is_null":
