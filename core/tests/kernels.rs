@@ -73,7 +73,7 @@ fn sort(table: &Table, base: &RowOrder, keys: &[SortKey]) -> Result<Vec<u32>, Ke
 fn filter_of(table: &Table, base: RowOrder, predicate: &Value) -> Result<RowOrder, KernelError> {
     let base = Arc::new(base);
     let mut job = FilterJob::try_new(table, base, &predicate.to_string(), &FixedOffsets)?;
-    while !job.step() {}
+    while !job.step(&FixedOffsets) {}
     job.finish()
 }
 

@@ -39,6 +39,9 @@ impl View {
     }
 }
 
+/// The number of most frequent values of a summary.
+const NUM_TOP: usize = 10;
+
 /// A job that `Decoder.step` runs in slices.
 #[wasm_bindgen]
 pub struct Job {
@@ -214,7 +217,25 @@ impl Decoder {
     /// # Errors
     /// As `SummaryJob::try_new`.
     pub fn summary(&self, column: &str, max_counted: usize) -> Result<Job, JsValue> {
-        let job = SummaryJob::try_new(self.table()?, column, max_counted);
+        let job = SummaryJob::try_new(self.table()?, column, max_counted, NUM_TOP);
+        job.map(|job| Work::Summary(Box::new(job)).into())
+            .map_err(|error| thrown(&error))
+    }
+
+    /// Starts to summarise a column of the rows of a view alone, with the `num_top` most frequent values.
+    ///
+    /// # Errors
+    /// As `SummaryJob::of_rows`.
+    #[wasm_bindgen(js_name = summaryOfRows)]
+    pub fn summary_of_rows(
+        &self,
+        view: &View,
+        column: &str,
+        max_counted: usize,
+        num_top: usize,
+    ) -> Result<Job, JsValue> {
+        let table = self.table()?;
+        let job = SummaryJob::of_rows(table, &view.rows, column, max_counted, num_top);
         job.map(|job| Work::Summary(Box::new(job)).into())
             .map_err(|error| thrown(&error))
     }
@@ -283,7 +304,7 @@ impl Decoder {
     pub fn step(&self, job: &mut Job) -> Result<bool, JsValue> {
         match &mut job.work {
             Work::Sort(job) => job.step().map_err(|error| thrown(&error)),
-            Work::Filter(job) => Ok(job.step()),
+            Work::Filter(job) => Ok(job.step(&self.zones)),
             Work::Summary(job) => Ok(job.step()),
             Work::Find(job) => Ok(job.step(&self.zones)),
         }

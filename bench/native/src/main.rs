@@ -72,12 +72,12 @@ fn compute(table: &Table, run: &mut Run) -> Result<f64> {
     let begun = Instant::now();
     let predicate = r#"{"op":"gt","column":"c0","value":"0.4"}"#;
     let mut job = FilterJob::try_new(table, all_rows(table), predicate, &FixedOffsets)?;
-    while !job.step() {}
+    while !job.step(&FixedOffsets) {}
     let filtered = job.finish()?;
     run.insert("filter", ms_since(begun));
 
     let begun = Instant::now();
-    let mut job = SummaryJob::try_new(table, "c0", 1 << 20)?;
+    let mut job = SummaryJob::try_new(table, "c0", 1 << 20, 10)?;
     while !job.step() {}
     std::hint::black_box(job.finish(&FixedOffsets));
     run.insert("summary", ms_since(begun));

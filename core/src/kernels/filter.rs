@@ -36,6 +36,8 @@ pub struct FilterJob {
     /// For a base that is a list: the rows that match, and the number of tested rows.
     kept: Vec<u32>,
     num_listed: usize,
+    /// The number of rows of a step.
+    step_rows: usize,
     /// For each leaf of the predicate: its results for the values of the last dictionary.
     pointed: Vec<Option<Pointed>>,
 }
@@ -71,6 +73,7 @@ impl FilterJob {
         let mut pointed = Vec::new();
         pointed.resize_with(count_leaves(&predicate), || None);
         Ok(Self {
+            step_rows: step_rows(&predicate),
             predicate,
             base,
             chunk_lens: table.chunk_lens(),
@@ -86,16 +89,18 @@ impl FilterJob {
     }
 
     /// Works for about a millisecond. Returns true when all rows are tested.
-    pub fn step(&mut self) -> bool {
+    pub fn step(&mut self, zones: &dyn TimeZones) -> bool {
         let Some(&len) = self.chunk_lens.get(self.chunk) else {
             return self.step_list();
         };
-        let end = len.min(self.start + STEP_ROWS);
+        let end = len.min(self.start + self.step_rows);
         let mut leaf_index = 0;
         let range = ChunkRange {
             chunk: self.chunk,
             start: self.start,
             end,
+            first_row: self.done_rows as u32,
+            zones,
         };
         let truth = range.predicate(&self.predicate, &mut self.pointed, &mut leaf_index);
         self.put(&truth.yes, end - self.start);
@@ -154,18 +159,32 @@ fn count_leaves(predicate: &Predicate) -> usize {
         Predicate::And(items) | Predicate::Or(items) => items.iter().map(count_leaves).sum(),
         Predicate::Not(inner) => count_leaves(inner),
         Predicate::Leaf(_) => 1,
+        Predicate::Matches(_) => 0,
+    }
+}
+
+fn step_rows(predicate: &Predicate) -> usize {
+    let least = |items: &[Predicate]| items.iter().map(step_rows).min();
+    match predicate {
+        Predicate::And(items) | Predicate::Or(items) => least(items).unwrap_or(STEP_ROWS),
+        Predicate::Not(inner) => step_rows(inner),
+        Predicate::Leaf(_) => STEP_ROWS,
+        Predicate::Matches(search) => search.num_step_rows().min(STEP_ROWS),
     }
 }
 
 /// Rows `[start, end)` of a chunk.
 #[derive(Clone, Copy)]
-struct ChunkRange {
+struct ChunkRange<'a> {
     chunk: usize,
     start: usize,
     end: usize,
+    /// The number of the first of these rows in the table.
+    first_row: u32,
+    zones: &'a dyn TimeZones,
 }
 
-impl ChunkRange {
+impl ChunkRange<'_> {
     fn predicate(
         self,
         predicate: &Predicate,
@@ -204,6 +223,15 @@ impl ChunkRange {
             Predicate::Leaf(leaf) => {
                 *leaf_index += 1;
                 self.leaf(leaf, &mut pointed[*leaf_index - 1])
+            }
+            Predicate::Matches(search) => {
+                let len = self.end - self.start;
+                let rows: Vec<u32> = (self.first_row..).take(len).collect();
+                let mut yes = vec![0; len.div_ceil(64)];
+                search.each_match(&rows, self.zones, |index| {
+                    yes[index / 64] |= 1 << (index % 64);
+                });
+                Truth::of_values(yes, None, self.start, self.end)
             }
         }
     }

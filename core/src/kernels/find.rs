@@ -45,12 +45,75 @@ pub struct FindRequest {
 #[derive(Debug)]
 pub struct FindJob {
     base: Arc<RowOrder>,
-    columns: Vec<Searched>,
-    pattern: Pattern,
+    search: Search,
     limit: usize,
     from: usize,
     next: usize,
     matches: Vec<(usize, Vec<usize>)>,
+}
+
+/// A text, and the columns that are searched for it.
+#[derive(Debug)]
+pub(super) struct Search {
+    columns: Vec<Searched>,
+    pattern: Pattern,
+}
+
+impl Search {
+    /// A search of the columns with these names, or of all. Those that cannot hold the text are left out.
+    ///
+    /// # Errors
+    /// `unknown_column`.
+    pub(super) fn try_new(
+        table: &Table,
+        text: &str,
+        columns: Option<&[impl AsRef<str>]>,
+        match_case: bool,
+    ) -> Result<Self, KernelError> {
+        let mut is_searched = vec![columns.is_none(); table.columns().len()];
+        for name in columns.into_iter().flatten() {
+            is_searched[column_index(table, name.as_ref())?] = true;
+        }
+        let mut names = column_names(table);
+        let mut columns = Vec::new();
+        for index in (0..is_searched.len()).filter(|&index| is_searched[index]) {
+            let mut column = Column::try_new(table, index)?;
+            column.name = std::mem::take(&mut names[index]);
+            if column.extension.is_some() || may_hold(&column.data_type, text) {
+                columns.push(Searched::new(column));
+            }
+        }
+        let pattern = Pattern::new(text, match_case);
+        Ok(Self { columns, pattern })
+    }
+
+    /// How many rows a step searches at most.
+    pub(super) fn num_step_rows(&self) -> usize {
+        let cells = self.columns.iter();
+        let cells = cells.filter(|searched| matches!(searched.access, Access::Cells));
+        STEP_ROWS.min(STEP_CELLS / cells.count().max(1)).max(1)
+    }
+
+    /// Visits the indexes of those of `rows` that have a cell which contains the text.
+    pub(super) fn each_match(
+        &self,
+        rows: &[u32],
+        zones: &dyn TimeZones,
+        mut visit: impl FnMut(usize),
+    ) {
+        let mut found = Vec::new();
+        for searched in &self.columns {
+            let mut num_searched = 0;
+            while num_searched < rows.len() {
+                let rows = &rows[num_searched..];
+                let num_rows = searched.search(&self.pattern, rows, zones, &mut found);
+                found
+                    .drain(..)
+                    .for_each(|index: usize| visit(num_searched + index));
+                num_searched += num_rows;
+            }
+        }
+    }
 }
 
 /// A column to search.
@@ -225,22 +288,14 @@ impl FindJob {
     ) -> Result<Self, KernelError> {
         check_find(&request.text, request.limit)
             .map_err(|refusal| KernelError::refused("bad_parameter", &refusal))?;
-        let mut is_searched = vec![request.columns.is_none(); table.columns().len()];
-        for name in request.columns.iter().flatten() {
-            is_searched[column_index(table, name)?] = true;
-        }
-        let mut names = column_names(table);
-        let mut columns = Vec::new();
-        for index in (0..is_searched.len()).filter(|&index| is_searched[index]) {
-            let mut column = Column::try_new(table, index)?;
-            column.name = std::mem::take(&mut names[index]);
-            if column.extension.is_some() || may_hold(&column.data_type, &request.text) {
-                columns.push(Searched::new(column));
-            }
-        }
-        Ok(Self {
+        let FindRequest {
+            text,
             columns,
-            pattern: Pattern::new(&request.text, request.match_case),
+            match_case,
+            ..
+        } = request;
+        Ok(Self {
+            search: Search::try_new(table, text, columns.as_deref(), *match_case)?,
             limit: request.limit,
             from: request.from.min(base.len()),
             next: request.from.min(base.len()),
@@ -251,23 +306,22 @@ impl FindJob {
 
     /// Works for about a millisecond. Returns true at the end, or when enough rows are found.
     pub fn step(&mut self, zones: &dyn TimeZones) -> bool {
-        if self.columns.is_empty() {
+        let Search { columns, pattern } = &self.search;
+        if columns.is_empty() {
             self.next = self.base.len();
         }
-        let cells = self.columns.iter();
-        let cells = cells.filter(|searched| matches!(searched.access, Access::Cells));
-        let num_rows = STEP_ROWS.min(STEP_CELLS / cells.count().max(1)).max(1);
+        let num_rows = self.search.num_step_rows();
         let end = self.base.len().min(self.next + num_rows);
         let mut rows = Vec::with_capacity(num_rows);
         self.base.push_numbers(self.next..end, &mut rows);
-        for searched in &self.columns {
+        for searched in columns {
             rows.truncate(searched.num_step_rows(&rows));
         }
         // The index of the row, and in the lower half the column.
         let mut found: Vec<u64> = Vec::new();
-        for (column, searched) in self.columns.iter().enumerate() {
+        for (column, searched) in columns.iter().enumerate() {
             let mut indexes = Vec::new();
-            rows.truncate(searched.search(&self.pattern, &rows, zones, &mut indexes));
+            rows.truncate(searched.search(pattern, &rows, zones, &mut indexes));
             found.extend(
                 indexes
                     .into_iter()
@@ -301,7 +355,7 @@ impl FindJob {
     /// position in the view. `next` is null if all rows were searched.
     #[must_use]
     pub fn finish(self) -> String {
-        let name = |position: &usize| self.columns[*position].column.name.as_str();
+        let name = |position: &usize| self.search.columns[*position].column.name.as_str();
         let matches: Vec<_> = self
             .matches
             .iter()

@@ -7,6 +7,7 @@ use serde_json::Value;
 
 use super::column::{Column, column_index};
 use super::error::KernelError;
+use super::find::Search;
 use super::key::Physical;
 use super::literal::{Literal, parse_literal};
 use crate::semantics::{
@@ -21,6 +22,8 @@ pub(super) enum Predicate {
     Or(Vec<Predicate>),
     Not(Box<Predicate>),
     Leaf(Box<Leaf>),
+    /// A row with a cell that contains a text.
+    Matches(Box<Search>),
 }
 
 /// A test of one column.
@@ -83,6 +86,12 @@ impl Binder<'_> {
                 let test = self.test(test, &column)?;
                 Predicate::Leaf(Box::new(Leaf { column, test }))
             }
+            P::Matches(matches) => Predicate::Matches(Box::new(Search::try_new(
+                self.table,
+                matches.text,
+                matches.columns.as_deref(),
+                matches.match_case,
+            )?)),
         })
     }
 

@@ -4,10 +4,7 @@ use arrow_array::{Array, ArrayRef};
 
 use super::key::{Keyed, Physical, each_native, with_native};
 use super::numbered::Numbered;
-use crate::semantics::{Bins, FloatSum};
-
-/// The number of most frequent values that are reported.
-const NUM_TOP: usize = 10;
+use crate::semantics::{Bins, Distribution, FloatSum};
 
 /// The assumed average size in bytes of a counted value.
 const COUNTED_BYTES: usize = 64;
@@ -19,10 +16,12 @@ pub(super) enum Spread {
         bins: Bins<i128>,
         /// `None` if it exceeded 128 bits.
         sum: Option<i128>,
+        values: Distribution<i128>,
     },
     Float {
         bins: Bins<f64>,
         sum: FloatSum,
+        values: Distribution<f64>,
     },
     /// The number of rows for each value; `None` if there are too many values.
     Counts(Option<Counts>),
@@ -33,6 +32,8 @@ pub(super) enum Spread {
 pub(super) struct Counts {
     known: Numbered,
     counts: Vec<u64>,
+    /// The number of most frequent values that are reported.
+    num_top: usize,
     /// The number of values that can be counted, and their bytes; `None` if no more are added.
     room: Option<(usize, usize)>,
 }
@@ -49,11 +50,12 @@ pub(super) enum Counted {
 }
 
 impl Counts {
-    /// Counts up to `max_counted` different values.
-    pub(super) fn new(max_counted: usize) -> Self {
+    /// Counts up to `max_counted` different values, to report the `num_top` most frequent ones.
+    pub(super) fn new(max_counted: usize, num_top: usize) -> Self {
         Self {
             known: Numbered::default(),
             counts: Vec::new(),
+            num_top,
             room: Some((max_counted, max_counted.saturating_mul(COUNTED_BYTES))),
         }
     }
@@ -84,18 +86,25 @@ impl Counts {
         self.counts.len()
     }
 
+    /// The number of different values, if all are counted.
+    pub(super) fn num_distinct(&self) -> Option<usize> {
+        self.room.map(|_| self.counts.len())
+    }
+
     /// The most frequent values. Equally frequent ones are in the order of their bytes.
     pub(super) fn top(&self) -> Vec<(&[u8], u64)> {
-        let mut top: Vec<(&[u8], u64)> = Vec::new();
-        for (number, &count) in self.counts.iter().enumerate() {
-            let bytes = self.known.bytes(number);
-            let at =
-                top.partition_point(|known| (Reverse(known.1), known.0) < (Reverse(count), bytes));
-            if at < NUM_TOP {
-                top.truncate(NUM_TOP - 1);
-                top.insert(at, (bytes, count));
-            }
+        let numbered = self.counts.iter().enumerate();
+        let mut top: Vec<(&[u8], u64)> = numbered
+            .map(|(number, count)| (self.known.bytes(number), *count))
+            .collect();
+        let is_before = |(bytes, count): &(&[u8], u64), (others, other_count): &(&[u8], u64)| {
+            (Reverse(count), bytes).cmp(&(Reverse(other_count), others))
+        };
+        if top.len() > self.num_top {
+            top.select_nth_unstable_by(self.num_top, is_before);
+            top.truncate(self.num_top);
         }
+        top.sort_unstable_by(is_before);
         top
     }
 
@@ -107,6 +116,7 @@ impl Counts {
         Self {
             known,
             counts: vec![0; top.len()],
+            num_top: self.num_top,
             room: None,
         }
     }
@@ -138,10 +148,12 @@ impl Spread {
             Self::Exact { bins, .. } => Self::Exact {
                 bins: Bins::new(bins.edges.clone()),
                 sum: Some(0),
+                values: Distribution::default(),
             },
             Self::Float { bins, .. } => Self::Float {
                 bins: Bins::new(bins.edges.clone()),
                 sum: FloatSum::default(),
+                values: Distribution::default(),
             },
             Self::Counts(counts) => Self::Counts(Some(counts.as_ref()?.emptied())),
         })
@@ -161,7 +173,8 @@ impl Spread {
         match self {
             // Values are counted together with the totals.
             Self::Counts(_) => {}
-            Self::Exact { bins, sum } => with_native!(Physical::of(array.data_type()), N => {
+            Self::Exact { bins, sum, values } => {
+                with_native!(Physical::of(array.data_type()), N => {
                 let lowest = bins.edges.first().copied().unwrap_or(0);
                 let span = bins.edges.last().map_or(0, |highest| highest.abs_diff(lowest));
                 let scale = bins.counts.len() as f64 / span as f64;
@@ -173,6 +186,7 @@ impl Spread {
                     if let (Some(value), 1..) = (value, weight) {
                         let value = value.exact();
                         bins.add_near(&value, weight, bin_of(value));
+                        values.add(value, weight);
                         let product = match weight {
                             1 => Some(value),
                             weight => value.checked_mul(i128::from(weight)),
@@ -181,8 +195,10 @@ impl Spread {
                         *sum = both.and_then(|(sum, product)| sum.checked_add(product));
                     }
                 });
-            }, _ => {}),
-            Self::Float { bins, sum } => with_native!(Physical::of(array.data_type()), N => {
+            }, _ => {});
+            }
+            Self::Float { bins, sum, values } => {
+                with_native!(Physical::of(array.data_type()), N => {
                 let lowest = bins.edges.first().copied().unwrap_or(0.0);
                 let span = bins.edges.last().map_or(0.0, |highest| highest - lowest);
                 let scale = bins.counts.len() as f64 / span;
@@ -192,10 +208,13 @@ impl Spread {
                     if let (Some(value), 1..) = (value.filter(|value| value.is_finite()), weight) {
                         let value = value.float() / unit;
                         bins.add_near(&value, weight, ((value - lowest) * scale) as usize);
+                        // A zero of any sign is the same value.
+                        values.add(value + 0.0, weight);
                         sum.add_times(value, weight);
                     }
                 });
-            }, _ => {}),
+            }, _ => {});
+            }
         }
     }
 }

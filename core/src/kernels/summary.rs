@@ -13,7 +13,8 @@ use super::row_order::RowOrder;
 use super::spread::{Counts, Spread};
 use super::totals::{Extreme, Totals};
 use crate::semantics::{
-    Bins, ExactMean, FloatSum, exact_edges, float_edges, largest_value, rounded_mean, value_type,
+    Bins, Distribution, ExactMean, FloatSum, Quartiles, exact_edges, float_edges, largest_value,
+    rounded_mean, value_type,
 };
 use crate::table::Table;
 use crate::text::{
@@ -69,6 +70,8 @@ pub struct SummaryJob {
     kind: Kind,
     /// The maximum number of distinct values that are counted.
     max_counted: usize,
+    /// The number of most frequent values that are reported.
+    num_top: usize,
     /// A bitmap of the selected rows; `None` for all rows.
     selected: Option<Vec<u64>>,
     /// The number of selected rows.
@@ -94,22 +97,28 @@ enum Pass {
 }
 
 impl SummaryJob {
-    /// A job that summarises the column `name` of the current `table`. Most frequent texts are only
+    /// A job that summarises the column `name` of the current `table`. The `num_top` most frequent texts are only
     /// reported if there are at most `max_counted` distinct values, which together take at most 64 bytes
     /// times `max_counted`.
     ///
     /// # Errors
     /// `unknown_column`.
-    pub fn try_new(table: &Table, name: &str, max_counted: usize) -> Result<Self, KernelError> {
+    pub fn try_new(
+        table: &Table,
+        name: &str,
+        max_counted: usize,
+        num_top: usize,
+    ) -> Result<Self, KernelError> {
         let index = column_index(table, name)?;
         let mut column = Column::try_new(table, index)?;
         name.clone_into(&mut column.name);
         let kind = kind_of(value_type(&column.data_type));
         Ok(Self {
             kind,
-            spread: Self::first_spread(kind, max_counted),
+            spread: Self::first_spread(kind, max_counted, num_top),
             type_name: table.schema().fields[index].type_name(),
             max_counted,
+            num_top,
             selected: None,
             num_rows: table.num_rows(),
             column,
@@ -123,9 +132,26 @@ impl SummaryJob {
         })
     }
 
+    /// As [`try_new`](Self::try_new), of those rows alone that are in `rows`.
+    ///
+    /// # Errors
+    /// `unknown_column`, `out_of_memory`.
+    pub fn of_rows(
+        table: &Table,
+        rows: &RowOrder,
+        name: &str,
+        max_counted: usize,
+        num_top: usize,
+    ) -> Result<Self, KernelError> {
+        let whole = Self::try_new(table, name, max_counted, num_top)?;
+        let spread = Self::first_spread(whole.kind, max_counted, num_top);
+        let within = whole.within(rows)?;
+        Ok(Self { spread, ..within })
+    }
+
     /// The distribution that is counted together with the totals.
-    fn first_spread(kind: Kind, max_counted: usize) -> Option<Spread> {
-        let counts = || Spread::Counts(Some(Counts::new(max_counted)));
+    fn first_spread(kind: Kind, max_counted: usize, num_top: usize) -> Option<Spread> {
+        let counts = || Spread::Counts(Some(Counts::new(max_counted, num_top)));
         (kind == Kind::Category).then(counts)
     }
 
@@ -139,7 +165,7 @@ impl SummaryJob {
         self.column = Column::try_new(table, index)?;
         if self.kind == Kind::Category && self.spread.is_none() {
             // The counts were dropped.
-            self.spread = Self::first_spread(self.kind, self.max_counted);
+            self.spread = Self::first_spread(self.kind, self.max_counted, self.num_top);
             self.totals = Totals::default();
             self.chunk = 0;
         }
@@ -159,6 +185,7 @@ impl SummaryJob {
             type_name: self.type_name.clone(),
             kind: self.kind,
             max_counted: self.max_counted,
+            num_top: self.num_top,
             selected: Some(rows.words(self.column.num_rows())?),
             num_rows: rows.len() as u64,
             pass: Pass::Totals,
@@ -287,7 +314,7 @@ impl SummaryJob {
             self.pass = Pass::Done;
             return;
         }
-        if self.selected.is_none() {
+        if self.selected.is_none() || self.spread.is_none() {
             let fresh = self.fresh_spread();
             let goes_on =
                 matches!((&self.spread, &fresh), (Some(old), Some(new)) if old.is_like(new));
@@ -314,12 +341,14 @@ impl SummaryJob {
                     largest_value(value_type(&self.column.data_type)),
                 )),
                 sum: Some(0),
+                values: Distribution::default(),
             }),
             (Kind::Float, (Some(lowest), Some(highest))) => {
                 let scale = self.unit();
                 Some(Spread::Float {
                     bins: Bins::new(float_edges(lowest.float() / scale, highest.float() / scale)),
                     sum: FloatSum::default(),
+                    values: Distribution::default(),
                 })
             }
             _ => None,
@@ -351,17 +380,24 @@ impl SummaryJob {
     #[must_use]
     pub fn finish(&mut self, zones: &dyn TimeZones) -> String {
         let json = self.json(zones);
-        if matches!(&self.spread, Some(Spread::Counts(Some(counts))) if counts.len() > MAX_KEPT) {
+        let num_kept = match &self.spread {
+            Some(Spread::Counts(Some(counts))) => counts.len(),
+            Some(Spread::Exact { values, .. }) => values.len(),
+            Some(Spread::Float { values, .. }) => values.len(),
+            _ => 0,
+        };
+        if num_kept > MAX_KEPT {
             (self.spread, self.num_spread) = (None, 0);
         }
         json
     }
 
-    fn json(&self, zones: &dyn TimeZones) -> String {
+    fn json(&mut self, zones: &dyn TimeZones) -> String {
         let Self {
             column,
             totals,
             kind,
+            spread,
             ..
         } = self;
         let text = |extreme: &Option<Extreme>| {
@@ -376,8 +412,15 @@ impl SummaryJob {
         put("rows", json!(self.num_rows));
         put("nulls", json!(totals.num_nulls));
         let distinct = (*kind != Kind::Other).then(|| totals.distinct.estimate());
-        put("distinct", json!(distinct));
-        put("distinct_is_approximate", json!(true));
+        let counted = match &spread {
+            Some(Spread::Counts(Some(counts))) => counts.num_distinct(),
+            _ => None,
+        };
+        put(
+            "distinct",
+            counted.map_or_else(|| json!(distinct), |counted| json!(counted)),
+        );
+        put("distinct_is_approximate", json!(counted.is_none()));
         put("min", json!(text(&totals.lowest)));
         put("max", json!(text(&totals.highest)));
         let value_type = value_type(&column.data_type);
@@ -385,9 +428,19 @@ impl SummaryJob {
             put("nan", json!(totals.num_nan));
             put("infinite", json!(totals.num_infinite));
         }
+        if *kind == Kind::Category && value_type.is_string() {
+            put("empties", json!(totals.lengths.num_empty()));
+            let lengths = totals.lengths.extremes().zip(totals.lengths.quartiles());
+            if let Some(((min, max), quartiles)) = lengths {
+                let mut lengths = quartiles_json(&quartiles, |length| json!(length));
+                lengths.insert("min".to_owned(), json!(min));
+                lengths.insert("max".to_owned(), json!(max));
+                put("lengths", Value::Object(lengths));
+            }
+        }
         let mut mean = None;
-        match &self.spread {
-            Some(Spread::Exact { bins, sum }) => {
+        match spread {
+            Some(Spread::Exact { bins, sum, values }) => {
                 let num_values = bins.num_values();
                 let scale = decimal_scale(value_type);
                 mean = sum.filter(|_| num_values > 0).map(|sum| match scale {
@@ -409,12 +462,23 @@ impl SummaryJob {
                     None => ticks_texts(value_type, &bins.edges, zones),
                 };
                 put("histogram", json!({"edges": edges, "counts": bins.counts}));
+                if let Some(quartiles) = values.quartiles() {
+                    let text = |value| match scale {
+                        Some(scale) => json!(digits_text(value, scale)),
+                        None => json!(ticks_texts(value_type, &[value], zones).concat()),
+                    };
+                    put("quartiles", Value::Object(quartiles_json(&quartiles, text)));
+                }
             }
-            Some(Spread::Float { bins, sum }) => {
+            Some(Spread::Float { bins, sum, values }) => {
                 let num_values = bins.num_values();
                 mean = (num_values > 0).then(|| float_text(sum.mean(num_values)));
                 let edges: Vec<String> = bins.edges.iter().map(|edge| float_text(*edge)).collect();
                 put("histogram", json!({"edges": edges, "counts": bins.counts}));
+                if let Some(quartiles) = values.quartiles() {
+                    let text = |value| json!(float_text(value));
+                    put("quartiles", Value::Object(quartiles_json(&quartiles, text)));
+                }
             }
             Some(Spread::Counts(Some(counts))) => {
                 put("top", top(counts));
@@ -424,6 +488,27 @@ impl SummaryJob {
         put("mean", json!(mean));
         Value::Object(out).to_string()
     }
+}
+
+fn quartiles_json<T: Copy>(
+    quartiles: &Quartiles<T>,
+    json: impl Fn(T) -> Value,
+) -> Map<String, Value> {
+    let Quartiles {
+        lower,
+        median,
+        upper,
+        is_approximate,
+    } = *quartiles;
+    let values = [
+        ("lower", json(lower)),
+        ("median", json(median)),
+        ("upper", json(upper)),
+    ];
+    let all = values
+        .into_iter()
+        .chain([("is_approximate", json!(is_approximate))]);
+    all.map(|(key, value)| (key.to_owned(), value)).collect()
 }
 
 /// The most frequent values. Equally frequent ones are in the order of their bytes.

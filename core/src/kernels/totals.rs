@@ -8,6 +8,7 @@ use super::key::{
     Key, Key256, Keyed, Physical, each_boolean, each_bytes, each_native, with_native,
 };
 use super::spread::{Counted, Counts, weight_of};
+use crate::semantics::Lengths;
 
 /// The counts and extremes of a column's values.
 #[derive(Debug, Default)]
@@ -16,6 +17,8 @@ pub(super) struct Totals {
     pub(super) num_nan: u64,
     pub(super) num_infinite: u64,
     pub(super) distinct: Distinct,
+    /// Of texts.
+    pub(super) lengths: Lengths,
     pub(super) lowest: Option<Extreme>,
     pub(super) highest: Option<Extreme>,
 }
@@ -65,6 +68,7 @@ impl Totals {
         counts: &mut Option<Counts>,
     ) {
         let physical = Physical::of(array.data_type());
+        let is_text = array.data_type().is_string();
         let mut index = start;
         let mut nulls = 0;
         with_native!(physical, N => {
@@ -109,6 +113,9 @@ impl Totals {
                     _ if weight == 0 => {}
                     None => nulls += weight,
                     Some(bytes) => {
+                        if is_text {
+                            self.lengths.add(bytes, weight);
+                        }
                         let counted = counts.as_mut().map(|counts| counts.add(bytes, weight));
                         if counted == Some(Counted::NoRoom) {
                             *counts = None;

@@ -11,6 +11,7 @@ mod near_names;
 mod pattern;
 mod position;
 mod predicate;
+mod quartiles;
 mod time;
 
 pub use distinct_names::distinct_names;
@@ -23,7 +24,8 @@ pub use literal::{from_hex, literal_text};
 pub use near_names::near_names;
 pub use pattern::Pattern;
 pub use position::Position;
-pub use predicate::{Comparison, Predicate, Test, no_plain_text};
+pub use predicate::{Comparison, Matches, Predicate, Test, no_plain_text};
+pub use quartiles::{Distribution, Lengths, Quartiles};
 
 /// A refused request: what was wrong, and what would be right, one line each.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -1,6 +1,6 @@
 use serde_json::{Map, Value};
 
-use super::Refusal;
+use super::{Refusal, check_find};
 
 /// The maximum nesting depth of `and`, `or` and `not`.
 const MAX_DEPTH: usize = 32;
@@ -24,6 +24,19 @@ pub enum Predicate<'a> {
         /// The condition on its values.
         test: Test<'a>,
     },
+    /// True if a cell contains a text, as a search finds it; otherwise false.
+    Matches(Matches<'a>),
+}
+
+/// A search for rows, as a condition.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Matches<'a> {
+    /// The text to find, which a search accepts.
+    pub text: &'a str,
+    /// The names of the columns to search; `None` means all.
+    pub columns: Option<Vec<&'a str>>,
+    /// Whether upper and lower case differ.
+    pub match_case: bool,
 }
 
 /// A condition on the values of a column. It is null for a null value, except for [`Test::IsNull`] and
@@ -114,6 +127,9 @@ fn parse(json: &Value, depth: usize) -> Result<Predicate<'_>, Refusal> {
             let test = parse_test(op, column, object)?;
             Ok(Predicate::Test { column, test })
         }
+        (Some(Value::String(op)), None) if op == "matches" => {
+            parse_matches(object).map(Predicate::Matches)
+        }
         _ => Err(no_predicate()),
     }
 }
@@ -181,9 +197,43 @@ fn parse_test<'a>(
         },
         _ => Err(Refusal::new(
             format!("unknown op {op:?}"),
-            "use eq, ne, lt, le, gt, ge, in, is_null, not_null, contains or starts_with",
+            "use eq, ne, lt, le, gt, ge, in, is_null, not_null, contains or starts_with; matches takes \"columns\"",
         )),
     }
+}
+
+fn parse_matches(object: &Map<String, Value>) -> Result<Matches<'_>, Refusal> {
+    let wrong = |what: &str| {
+        let hint = "write {\"op\": \"matches\", \"value\": TEXT, \"columns\": [NAME, …], \"match_case\": BOOLEAN}";
+        Refusal::new(format!("in a filter with matches, {what}"), hint)
+    };
+    let is_known = |key: &&String| ["op", "value", "columns", "match_case"].contains(&key.as_str());
+    if let Some(key) = object.keys().find(|key| !is_known(key)) {
+        return Err(wrong(&format!("{key:?} has no meaning")));
+    }
+    let given = |key| object.get(key).filter(|value| !value.is_null());
+    let Some(Value::String(text)) = given("value") else {
+        return Err(wrong("\"value\" is no text"));
+    };
+    check_find(text, 1)?;
+    let columns = match given("columns") {
+        None => None,
+        Some(Value::Array(names)) if (1..=MAX_ITEMS).contains(&names.len()) => {
+            let names: Option<Vec<&str>> = names.iter().map(Value::as_str).collect();
+            Some(names.ok_or_else(|| wrong("\"columns\" has an item that is no name"))?)
+        }
+        Some(_) => return Err(wrong("\"columns\" is no list of names")),
+    };
+    let match_case = match given("match_case") {
+        None => false,
+        Some(Value::Bool(match_case)) => *match_case,
+        Some(_) => return Err(wrong("\"match_case\" is neither true nor false")),
+    };
+    Ok(Matches {
+        text,
+        columns,
+        match_case,
+    })
 }
 
 /// The first 100 characters of a JSON value, for messages.
@@ -230,6 +280,15 @@ mod tests {
             json!({"op": "in", "column": "n", "value": vec![0; MAX_ITEMS + 1]}),
             json!({"op": "contains", "column": "t", "value": 5}),
             json!({"op": "is_null", "column": "t", "value": 5}),
+            json!({"op": "matches", "column": "t", "value": "a"}),
+            json!({"op": "matches", "value": ""}),
+            json!({"op": "matches", "value": 5}),
+            json!({"op": "matches"}),
+            json!({"op": "matches", "value": "a", "columns": []}),
+            json!({"op": "matches", "value": "a", "columns": "t"}),
+            json!({"op": "matches", "value": "a", "columns": [1]}),
+            json!({"op": "matches", "value": "a", "match_case": 1}),
+            json!({"op": "matches", "value": "a", "matchCase": true}),
         ] {
             let refusal = Predicate::parse(&wrong).unwrap_err();
             assert!(refusal.message.len() < 500, "{refusal:?}");

@@ -69,7 +69,7 @@ pub(crate) fn use_table(decoder: &Decoder) {
 
 fn use_column(table: &Table, all: &Arc<RowOrder>, index: usize) {
     let name = table.schema().fields[index].field.name().clone();
-    if let Ok(mut job) = SummaryJob::try_new(table, &name, 1 << 20)
+    if let Ok(mut job) = SummaryJob::try_new(table, &name, 1 << 20, 10)
         && run(|| job.step())
     {
         let _ = job.finish(&FixedOffsets);
@@ -92,7 +92,7 @@ fn use_column(table: &Table, all: &Arc<RowOrder>, index: usize) {
         format!(r#"{{"op": "contains", "column": {column}, "value": "a"}}"#),
     ] {
         if let Ok(mut job) = FilterJob::try_new(table, Arc::clone(all), &predicate, &FixedOffsets)
-            && run(|| job.step())
+            && run(|| job.step(&FixedOffsets))
         {
             let _ = job.finish();
         }

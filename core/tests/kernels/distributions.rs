@@ -291,7 +291,7 @@ fn rows_that_arrive_meanwhile_are_neither_sorted_nor_filtered() {
         let (mut is_sorted, mut is_filtered) = (false, false);
         while !is_sorted || !is_filtered {
             is_sorted = is_sorted || sort.step().unwrap();
-            is_filtered = is_filtered || filter.step();
+            is_filtered = is_filtered || filter.step(&FixedOffsets);
             let rest = &drawn.stream[arrived..];
             let len = drawn
                 .random
@@ -386,7 +386,7 @@ fn the_most_frequent_values_are_counted() {
                 }
                 counts
             };
-            let mut job = SummaryJob::try_new(table, name, 1 << 20).unwrap();
+            let mut job = SummaryJob::try_new(table, name, 1 << 20, 10).unwrap();
             let summary = told(&mut job);
             let counts = counts_of(&all(table));
             let mut top: Vec<(&String, u64)> = counts.iter().map(|(text, n)| (text, *n)).collect();

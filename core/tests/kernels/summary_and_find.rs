@@ -14,10 +14,12 @@ use colonnade_core::wire::Limits;
 use serde_json::{Value, json};
 
 use crate::random::{Random, columns, stream};
-use crate::{SEED, all, as_value, comparator, decode, filter, fixture, key, plain, sort};
+use crate::{
+    SEED, all, as_value, comparator, decode, filter, filter_of, fixture, key, listed, plain, sort,
+};
 
 fn summary(table: &Table, column: &str) -> Value {
-    told(&mut SummaryJob::try_new(table, column, 1 << 20).unwrap())
+    told(&mut SummaryJob::try_new(table, column, 1 << 20, 10).unwrap())
 }
 
 /// Runs a job to its end and returns its summary.
@@ -92,6 +94,31 @@ fn summaries_are_those_of_the_sorted_column() {
                 counts.len() + 1
             );
             assert!(summary["mean"].is_string(), "{field}");
+            let is_wide = matches!(field.data_type(), DataType::Decimal256(..));
+            for (quarters, name) in [(1, "lower"), (2, "median"), (3, "upper")] {
+                let row = order[(order.len() * quarters).div_ceil(4) - 1];
+                let found = &summary["quartiles"][name];
+                assert!(is_wide || is_same(found, row), "{field} {name} {found}");
+            }
+            assert_eq!(summary["quartiles"]["is_approximate"], false);
+        }
+        if field.data_type().is_string() {
+            let texts: Vec<Option<&str>> = match field.data_type() {
+                DataType::Utf8 => values.as_string::<i32>().iter().collect(),
+                DataType::LargeUtf8 => values.as_string::<i64>().iter().collect(),
+                _ => values.as_string_view().iter().collect(),
+            };
+            let texts = texts.into_iter().flatten();
+            let mut lengths: Vec<usize> = texts.map(|text| text.chars().count()).collect();
+            lengths.sort_unstable();
+            let at = |quarters: usize| lengths[(lengths.len() * quarters).div_ceil(4).max(1) - 1];
+            let expected = json!({"min": at(0), "lower": at(1), "median": at(2), "upper": at(3),
+                "max": at(4), "is_approximate": false});
+            assert_eq!(summary["lengths"], expected, "{field}");
+            let num_empty = lengths.iter().filter(|length| **length == 0).count();
+            assert_eq!(summary["empties"], num_empty);
+            assert_eq!(summary["distinct"], distinct);
+            assert_eq!(summary["distinct_is_approximate"], false);
         }
         if let Some(top) = summary["top"].as_array() {
             for value in top {
@@ -102,6 +129,27 @@ fn summaries_are_those_of_the_sorted_column() {
                 assert_eq!(value["count"], json!(rows.unwrap().len()), "{field}");
             }
         }
+    }
+}
+
+#[test]
+fn rows_alone_have_their_own_summary() {
+    let mut random = Random::new(SEED + 6);
+    let batches = columns(&mut random, 3000);
+    let decoder = decode(&stream(&batches));
+    let table = decoder.table().unwrap();
+    let rows: Vec<u32> = (0..3000).filter(|row| row % 3 == 1).collect();
+    let chosen = arrow_array::UInt32Array::from(rows.clone());
+    let whole = arrow_select::concat::concat_batches(&batches[0].schema(), &batches).unwrap();
+    let chosen = arrow_select::take::take_record_batch(&whole, &chosen).unwrap();
+    let alone = decode(&stream(&[chosen]));
+    let alone = alone.table().unwrap();
+    let rows = RowOrder::List(rows);
+    for field in whole.schema().fields() {
+        let name = field.name();
+        let mut of_rows = SummaryJob::of_rows(table, &rows, name, 1 << 20, 700).unwrap();
+        let mut of_all = SummaryJob::of_rows(alone, &all(alone), name, 1 << 20, 700).unwrap();
+        assert_eq!(told(&mut of_rows), told(&mut of_all), "{field}");
     }
 }
 
@@ -126,7 +174,7 @@ fn summaries_go_on_with_rows_that_come() {
         for (index, name) in names.iter().enumerate() {
             match jobs.get_mut(index) {
                 Some(job) => job.resume(table).unwrap(),
-                None => jobs.push(SummaryJob::try_new(table, name, 1 << 20).unwrap()),
+                None => jobs.push(SummaryJob::try_new(table, name, 1 << 20, 10).unwrap()),
             }
             assert_eq!(told(&mut jobs[index]), summary(table, name), "{name}");
         }
@@ -145,7 +193,7 @@ fn bins_are_ranges_and_views_have_the_same_bins() {
     let some: Vec<u32> = (0..3000).filter(|row| row % 3 == 1).rev().collect();
     for field in batches[0].schema().fields() {
         let name = field.name();
-        let mut whole = SummaryJob::try_new(table, name, 1 << 20).unwrap();
+        let mut whole = SummaryJob::try_new(table, name, 1 << 20, 10).unwrap();
         let whole_told = told(&mut whole);
         let within = told(&mut whole.within(&RowOrder::List(some.clone())).unwrap());
         assert_eq!(within["rows"], json!(1000));
@@ -202,7 +250,7 @@ fn bins_are_ranges_and_views_have_the_same_bins() {
 fn texts_beyond_the_limit_are_not_counted() {
     let decoder = decode(&fixture("predicates.arrows"));
     let table = decoder.table().unwrap();
-    let limited = told(&mut SummaryJob::try_new(table, "dict", 1).unwrap());
+    let limited = told(&mut SummaryJob::try_new(table, "dict", 1, 10).unwrap());
     assert!(limited["top"].is_null() && limited["distinct"].as_u64() > Some(1));
     assert!(summary(table, "dict")["top"].is_array());
 }
@@ -329,6 +377,68 @@ fn texts_are_found_as_they_are_shown() {
     assert_eq!(beyond, json!({"matches": [], "next": null, "searched": 0}));
     let empty = FindJob::try_new(table, Arc::new(all(table)), &request(""));
     assert_eq!(empty.unwrap_err().code, "bad_parameter");
+}
+
+#[test]
+fn a_filter_matches_the_rows_that_a_search_finds() {
+    let mut random = Random::new(SEED + 7);
+    let batches = columns(&mut random, 3000);
+    let decoder = decode(&stream(&batches));
+    let table = decoder.table().unwrap();
+    let names: Vec<_> = batches[0]
+        .schema()
+        .fields()
+        .iter()
+        .map(|f| f.name().clone())
+        .collect();
+    for round in 0..60 {
+        let digits = random.below(1000).to_string();
+        let text = ["a", "E", "-", "é", "10", "true", ":0", &digits][round % 8];
+        let columns = match random.below(3) {
+            0 => None,
+            num => Some(
+                (0..num)
+                    .map(|_| names[random.below(names.len())].clone())
+                    .collect(),
+            ),
+        };
+        let match_case = random.below(2) == 0;
+        let predicate =
+            json!({"op": "matches", "value": text, "columns": columns, "match_case": match_case});
+        let request = FindRequest {
+            text: text.to_owned(),
+            from: 0,
+            limit: usize::MAX,
+            columns,
+            match_case,
+        };
+        let found = find(table, all(table), &request);
+        let found = found["matches"].as_array().unwrap().iter();
+        let found: Vec<u32> = found
+            .map(|found| found["row"].as_u64().unwrap() as u32)
+            .collect();
+        assert_eq!(filter(table, &predicate).unwrap(), found, "{predicate}");
+        let others = filter(table, &json!({ "not": predicate })).unwrap();
+        assert_eq!(others.len() + found.len(), 3000, "{predicate}");
+        let sparse = RowOrder::List((0..3000).rev().filter(|row| row % 7 == 0).collect());
+        let sparse = listed(&filter_of(table, sparse, &predicate).unwrap());
+        assert!(
+            sparse
+                .iter()
+                .rev()
+                .copied()
+                .eq(found.into_iter().filter(|row| row % 7 == 0))
+        );
+    }
+    for (wrong, code) in [
+        (json!({"op": "matches", "value": ""}), "bad_filter"),
+        (
+            json!({"op": "matches", "value": "a", "columns": ["none"]}),
+            "unknown_column",
+        ),
+    ] {
+        assert_eq!(filter(table, &wrong).unwrap_err().code, code);
+    }
 }
 
 #[test]

@@ -1,6 +1,7 @@
 //! Engines behind one trait. An engine answers a request with partitions of Arrow messages; the rows of the
 //! partitions, one after the other, are the result.
 
+mod cell_search;
 mod connection;
 pub mod embedded;
 #[cfg(unix)]

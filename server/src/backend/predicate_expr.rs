@@ -9,6 +9,7 @@ use datafusion::functions::expr_fn::{contains, starts_with};
 use datafusion::logical_expr::{Expr, Operator, binary_expr, cast, lit, not};
 use serde_json::Value;
 
+use crate::backend::cell_search::matches_expr;
 use crate::backend::literal::{Literal, is_time, never};
 use crate::encode::type_name;
 use crate::error::{ErrorKind, QueryError};
@@ -32,6 +33,7 @@ fn expr_of(predicate: &Predicate, schema: &Schema) -> Result<Expr, QueryError> {
                 .map_err(|_| QueryError::unknown_column("there is", column, schema.fields()))?;
             test_expr(test, field)
         }
+        Predicate::Matches(matches) => matches_expr(matches, schema),
     }
 }
 

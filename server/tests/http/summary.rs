@@ -5,9 +5,10 @@ use std::sync::Arc;
 use colonnade_server::error::ErrorKind;
 use colonnade_server::results::summary::{Summary, summarise};
 use datafusion::arrow::array::{
-    ArrayRef, BooleanArray, Decimal128Array, Float64Array, Int64Array, RecordBatch, StringArray,
-    TimestampNanosecondArray, UInt64Array,
+    ArrayRef, AsArray, BooleanArray, Decimal128Array, Float64Array, Int64Array, RecordBatch,
+    StringArray, TimestampNanosecondArray, UInt64Array,
 };
+use datafusion::arrow::datatypes::{DataType, Int64Type};
 use datafusion::arrow::ipc::reader::StreamReader;
 use datafusion::prelude::SessionContext;
 use serde_json::json;
@@ -19,7 +20,7 @@ async fn summary_of(batch: RecordBatch, name: &str) -> Summary {
     let context = SessionContext::new();
     let frame = context.read_batch(batch).unwrap();
     let plan = frame.into_unoptimized_plan();
-    summarise(&context.state(), plan, name).await.unwrap()
+    summarise(&context.state(), plan, name, 10).await.unwrap()
 }
 
 async fn of(array: impl Into<ArrayRef>) -> Summary {
@@ -44,6 +45,10 @@ async fn integers_are_exact() {
     assert_eq!(summary.min.as_deref(), Some("-9223372036854775808"));
     assert_eq!(summary.max.as_deref(), Some("9223372036854775807"));
     assert_eq!(summary.mean.as_deref(), Some("-0.25"));
+    let quartiles = summary.quartiles.as_ref().unwrap();
+    let [lower, median, upper] = [&quartiles.lower, &quartiles.median, &quartiles.upper];
+    assert_eq!([lower, median, upper], ["-9223372036854775808", "0", "0"]);
+    assert!(!quartiles.is_approximate);
     assert_eq!(summary.type_name, "int64");
     assert_eq!(counted(&summary), 4);
     let days = Arc::new(UInt64Array::from(vec![1, 2, 2, 3, 7, u64::from(7u8)])) as ArrayRef;
@@ -102,6 +107,15 @@ async fn decimals_and_times() {
 async fn texts_and_booleans_have_top_values() {
     let texts = vec![Some("b"), Some("a"), None, Some("b"), Some("")];
     let summary = of(Arc::new(StringArray::from(texts)) as ArrayRef).await;
+    assert_eq!(
+        (summary.distinct, summary.distinct_is_approximate),
+        (Some(3), false)
+    );
+    assert_eq!(summary.empties, Some(1));
+    let lengths = serde_json::to_value(summary.lengths.unwrap()).unwrap();
+    let expected =
+        json!({"min": 0, "lower": 0, "median": 1, "upper": 1, "max": 1, "is_approximate": false});
+    assert_eq!(lengths, expected);
     let top: Vec<_> = summary
         .top
         .unwrap()
@@ -166,7 +180,7 @@ async fn no_rows_and_no_such_column() {
     let context = SessionContext::new();
     let batch = column("price", Arc::new(Int64Array::from(vec![1])) as ArrayRef);
     let plan = context.read_batch(batch).unwrap().into_unoptimized_plan();
-    let error = summarise(&context.state(), plan, "prize")
+    let error = summarise(&context.state(), plan, "prize", 10)
         .await
         .unwrap_err();
     assert_eq!(error.kind, ErrorKind::UnknownColumn);
@@ -205,4 +219,117 @@ async fn over_http() {
         let none = server.get(&format!("/v1/query/{id}/summary")).await;
         assert_eq!(none.code(), "bad_parameter");
     }
+}
+
+/// The least value that is not smaller than this share of all.
+fn at<T: Clone>(sorted: &[T], quarters: usize) -> T {
+    sorted[(sorted.len() * quarters).div_ceil(4) - 1].clone()
+}
+
+#[tokio::test]
+async fn the_most_frequent_values_are_as_many_as_asked_for() {
+    let values = "select case when n % 7 = 0 then null else repeat('é', n % 50) || (n * n % 1500) end as t, n \
+                  from t";
+    let (server, _) = Server::of_scripts(vec![vec![Step::rows(0, 20_000)]]).await;
+    let outcome = server.post(&json!({ "sql": values })).await;
+    let rows = outcome.rows();
+    let id = outcome.header("x-query-id").to_owned();
+    let texts: Vec<String> = texts_of(&rows, "t").into_iter().flatten().collect();
+    let mut counts = std::collections::HashMap::<&str, u64>::new();
+    texts
+        .iter()
+        .for_each(|text| *counts.entry(text).or_default() += 1);
+    let mut expected: Vec<_> = counts
+        .iter()
+        .map(|(text, count)| (std::cmp::Reverse(*count), *text))
+        .collect();
+    expected.sort_unstable();
+    let mut lengths: Vec<usize> = texts.iter().map(|text| text.chars().count()).collect();
+    lengths.sort_unstable();
+    for top in [1, 10, 1000] {
+        let path = format!("/v1/query/{id}/summary?column=t&top={top}");
+        let summary = server.json(&path).await;
+        let found = summary["top"].as_array().unwrap();
+        let shown = expected.iter().take(top);
+        let shown: Vec<_> = shown
+            .map(|(count, text)| json!({"value": text, "count": count.0}))
+            .collect();
+        assert_eq!(found, &shown);
+        assert_eq!(summary["distinct"], expected.len());
+        assert_eq!(summary["lengths"]["median"], at(&lengths, 2));
+        assert_eq!(summary["lengths"]["max"], at(&lengths, 4));
+    }
+    let numbers = server
+        .json(&format!("/v1/query/{id}/summary?column=n"))
+        .await;
+    let expected =
+        json!({"lower": "4999", "median": "9999", "upper": "14999", "is_approximate": false});
+    assert_eq!(numbers["quartiles"], expected);
+    for top in ["0", "1001", "ten"] {
+        let refused = server
+            .get(&format!("/v1/query/{id}/summary?column=t&top={top}"))
+            .await;
+        assert_eq!(refused.code(), "bad_parameter");
+    }
+}
+
+#[tokio::test]
+async fn a_filter_matches_the_rows_that_a_search_finds() {
+    let sql = "select n, case when n % 3 = 0 then 'Straße ' || n when n % 3 = 1 then 'STRASSE' end as t, \
+               n * 0.25 as f, [n, n + 1] as l, date '2024-02-27' + cast(n % 5 as int) as d from t";
+    let (server, _) = Server::of_scripts(vec![vec![Step::rows(0, 1000)]]).await;
+    let all = server.post(&json!({ "sql": sql })).await;
+    let id = all.header("x-query-id").to_owned();
+    for (value, columns, case) in [
+        ("straße", None, "ignore"),
+        ("Straße", Some("t"), "exact"),
+        ("STRASSE", None, "exact"),
+        ("17", None, "ignore"),
+        ("17", Some("n,l"), "ignore"),
+        ("4-02-29", None, "ignore"),
+        (".25", Some("f"), "exact"),
+        ("[17, 18]", Some("l"), "ignore"),
+        ("none", None, "ignore"),
+        ("x", Some("n"), "ignore"),
+    ] {
+        let named = columns.map_or_else(String::new, |names| format!("&columns={names}"));
+        let text: String = url::form_urlencoded::byte_serialize(value.as_bytes()).collect();
+        let path = format!("/v1/query/{id}/find?text={text}&limit=10000&case={case}{named}");
+        let found = server.json(&path).await;
+        let found = found["matches"].as_array().unwrap().iter();
+        let found: Vec<i64> = found.map(|found| found["row"].as_i64().unwrap()).collect();
+        let columns: Option<Vec<&str>> = columns.map(|names| names.split(',').collect());
+        let filter = json!({"op": "matches", "value": value, "columns": columns, "match_case": case == "exact"});
+        for (filter, expected) in [
+            (filter.clone(), found.clone()),
+            (
+                json!({ "not": filter }),
+                (0..1000).filter(|row| !found.contains(row)).collect(),
+            ),
+        ] {
+            let rows = server
+                .post(&json!({"query": id, "filter": filter}))
+                .await
+                .rows();
+            assert_eq!(integers_of(&rows, "n"), expected, "{filter}");
+        }
+    }
+    let unknown = json!({"query": id, "filter": {"op": "matches", "value": "a", "columns": ["m"]}});
+    assert_eq!(server.post(&unknown).await.code(), "unknown_column");
+}
+
+fn texts_of(rows: &RecordBatch, name: &str) -> Vec<Option<String>> {
+    let column =
+        datafusion::arrow::compute::cast(rows.column_by_name(name).unwrap(), &DataType::Utf8);
+    let texts = column.unwrap();
+    let texts = texts.as_string::<i32>().iter();
+    texts.map(|text| text.map(str::to_owned)).collect()
+}
+
+fn integers_of(rows: &RecordBatch, name: &str) -> Vec<i64> {
+    let integers = rows
+        .column_by_name(name)
+        .unwrap()
+        .as_primitive::<Int64Type>();
+    integers.values().to_vec()
 }

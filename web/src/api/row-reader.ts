@@ -215,8 +215,8 @@ export abstract class RowReader {
    * last one; if an extreme has changed, the histogram is counted again.
    */
   async summary(column: string, options: SummaryOptions = {}): Promise<Summary> {
-    const { maxCounted = MAX_COUNTED } = options;
-    const work = { kind: "summary" as const, column, maxCounted, view: this.#id };
+    const { maxCounted = MAX_COUNTED, top } = options;
+    const work = { kind: "summary" as const, column, maxCounted, view: this.#id, top };
     return JSON.parse((await this.run(work, options)) as string) as Summary;
   }
 

@@ -19,8 +19,9 @@ const FIND_MS = 2000;
 const SORTED_BYTES = 96 * 1024 * 1024;
 /** The rows that tell how much memory others take. */
 const SAMPLE_ROWS = 1000;
-/** With more distinct texts than this, a summary has no `top`. */
+/** With more distinct texts than this, a summary has no `top`; a list of values has them all, and is made seldom. */
 const MAX_COUNTED = 1 << 16;
+const MAX_LISTED = 1 << 20;
 
 /** The decoder's module or its address, once it is known. */
 export type DecoderModule = Promise<WasmModule | string | undefined>;
@@ -95,11 +96,20 @@ export class Computations {
     });
   }
 
-  /** The summary of a column of a result, as JSON. */
-  summarise(base: Result, column: string, signal: AbortSignal): Promise<string> {
+  /** The summary of a column of a result, with this many of its most frequent values, as JSON. */
+  summarise(
+    base: Result,
+    column: string,
+    top: string | undefined,
+    signal: AbortSignal,
+  ): Promise<string> {
     const columns = this.#numbersOf([column]);
     return this.#whole(base, columns, `Summarising ${column}`, signal, async (decoder) => {
-      const work: KernelWork = { kind: "summary", view: 0, column, maxCounted: MAX_COUNTED };
+      const counted =
+        top === undefined
+          ? { maxCounted: MAX_COUNTED }
+          : { maxCounted: MAX_LISTED, top: Number(top) };
+      const work: KernelWork = { kind: "summary", view: 0, column, ...counted };
       return (await run(decoder, work, signal)) as string;
     });
   }

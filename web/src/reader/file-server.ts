@@ -77,8 +77,10 @@ export class FileServer {
         case "rows":
           return this.#rows(file, id, result, request);
         case "summary": {
-          const column = parameters.get("column") ?? "";
-          return json(await (await this.#compute(file)).summarise(result, column, own));
+          const [column = "", top] = ["column", "top"].map(
+            (key) => parameters.get(key) ?? undefined,
+          );
+          return json(await (await this.#compute(file)).summarise(result, column, top, own));
         }
         case "find":
           return json(await (await this.#compute(file)).find(result, findOf(parameters), own));

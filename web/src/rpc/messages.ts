@@ -22,13 +22,15 @@ export interface FindParams {
   matchCase: boolean;
 }
 
-/** A column summary: of the table (view 0), or of a view with the table's bins. */
+/** A column summary: of the table (view 0), of a view with the table's bins, or, with `top`, of a view alone. */
 export interface SummaryWork {
   kind: "summary";
   column: string;
   /** With more distinct texts than this, there is no `top`. */
   maxCounted: number;
   view: number;
+  /** How many of the most frequent values are wanted. */
+  top?: number | undefined;
 }
 
 /** A sort of a view. */

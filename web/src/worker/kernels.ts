@@ -134,10 +134,16 @@ export class Kernels {
   }
 
   async #summarise(
-    { column, maxCounted, view }: SummaryWork,
+    { column, maxCounted, view, top }: SummaryWork,
     signal: AbortSignal,
     report: (fraction: number) => void,
   ): Promise<string> {
+    if (top !== undefined) {
+      const job = this.#with(view, (decoder, rows) =>
+        decoder.summaryOfRows(rows, column, maxCounted, top),
+      );
+      return this.#finishSummary(job, { signal, report });
+    }
     const key = `${maxCounted} ${column}`;
     const kept = this.#summaries.get(key);
     // While it runs, another summary of the same column starts from the first row.
@@ -151,10 +157,14 @@ export class Kernels {
       const within = view === 0 ? undefined : this.#with(view, begin);
       return { text: this.#use((decoder) => decoder.summaryText(job)), within };
     });
-    if (within === undefined) return text;
-    return this.#finish(within, { signal, report }, () => {
-      const summary = this.#use((decoder) => decoder.summaryText(within));
-      within.free();
+    return within === undefined ? text : this.#finishSummary(within, { signal, report });
+  }
+
+  /** Finishes a summary that does not go on with rows that arrive. */
+  #finishSummary(job: WasmJob, control: JobControl): Promise<string> {
+    return this.#finish(job, control, () => {
+      const summary = this.#use((decoder) => decoder.summaryText(job));
+      job.free();
       return summary;
     });
   }

@@ -19,6 +19,7 @@ export interface WasmKernels {
   sort(view: WasmView, columns: string[], descending: Uint8Array): WasmJob;
   filter(view: WasmView, predicate: string): WasmJob;
   summary(column: string, maxCounted: number): WasmJob;
+  summaryOfRows(view: WasmView, column: string, maxCounted: number, numTop: number): WasmJob;
   resumeSummary(job: WasmJob): void;
   summaryWithin(job: WasmJob, view: WasmView): WasmJob;
   summaryText(job: WasmJob): string;

@@ -159,7 +159,9 @@ export class WindowedTable {
     if (work.kind === "find" && work.view === 0) return this.#find(work.find, either, report);
     const isWhole = !query.isKept || (query.firstRow === 0 && query.limit === undefined);
     if (work.kind === "summary" && work.view === 0 && isWhole) {
-      const path = `/summary?${new URLSearchParams({ column: work.column })}`;
+      const { column, top } = work;
+      const parameters = { column, ...(top === undefined ? {} : { top: String(top) }) };
+      const path = `/summary?${new URLSearchParams(parameters)}`;
       return this.#result.fetchJson(path, false, either);
     }
     throw tooLarge();

@@ -144,9 +144,9 @@ fn work_on_more_rows_than_there_is_memory_for() {
     );
     let predicate = r#"{"op": "is_null", "column": "c"}"#;
     let mut filter = FilterJob::try_new(table, all, predicate, &FixedOffsets).unwrap();
-    let mut summary = SummaryJob::try_new(table, "c", 1 << 20).unwrap();
+    let mut summary = SummaryJob::try_new(table, "c", 1 << 20, 10).unwrap();
     for _ in 0..10 {
-        assert!(!filter.step());
+        assert!(!filter.step(&FixedOffsets));
         assert!(!summary.step());
     }
 }

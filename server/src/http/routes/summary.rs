@@ -13,10 +13,14 @@ use crate::backend::request::Source;
 use crate::error::from_datafusion::execution_error;
 use crate::error::{ErrorKind, QueryError};
 use crate::http::AppState;
-use crate::http::extract::{Id, Parameters, bad};
+use crate::http::extract::{Id, Parameters, bad, number};
 use crate::order::RowRange;
 use crate::results::summary::{Summary, summarise};
 use crate::results::{ReaderKind, ResultRecord, timed_out};
+
+/// How many of the most frequent values a summary has.
+const DEFAULT_TOP: u64 = 10;
+const MAX_TOP: u64 = 1000;
 
 /// The summary of a column.
 pub(super) async fn of_column(
@@ -24,8 +28,13 @@ pub(super) async fn of_column(
     Id(id): Id,
     parameters: Parameters,
 ) -> Result<Json<Summary>, QueryError> {
-    let [column] = parameters.named(["column"])?;
+    let [column, top] = parameters.named(["column", "top"])?;
     let column = column.ok_or_else(|| bad("the column is missing", "give column=NAME"))?;
+    let num_top = number("top", top.as_deref())?.unwrap_or(DEFAULT_TOP);
+    if !(1..=MAX_TOP).contains(&num_top) {
+        let hint = format!("give 1 to {MAX_TOP} most frequent values");
+        return Err(bad(format!("top={num_top} is out of range"), hint));
+    }
     let _slot = app.streams.take().await?;
     let record = app.results.registry.get(id)?;
     let state = app.engine.state();
@@ -45,7 +54,8 @@ pub(super) async fn of_column(
         }
         _ => kept_rows(&app, &record).await?,
     };
-    let work = threads.spawn(async move { summarise(&state, plan, &column).await });
+    let work =
+        threads.spawn(async move { summarise(&state, plan, &column, num_top as usize).await });
     let work = AbortOnDropHandle::new(work);
     let summary = match app.results.query_timeout() {
         Some(timeout) => tokio::time::timeout(timeout, work)

@@ -1,7 +1,8 @@
 use std::sync::Arc;
 
 use colonnade_core::semantics::{
-    Bins, ExactMean, FloatSum, exact_edges, float_edges, largest_value, rounded_mean,
+    Bins, Distribution, ExactMean, FloatSum, Quartiles, exact_edges, float_edges, largest_value,
+    rounded_mean,
 };
 use datafusion::arrow::array::{Array, ArrayRef, AsArray, Float64Array};
 use datafusion::arrow::compute::cast;
@@ -9,8 +10,8 @@ use datafusion::arrow::datatypes::{DataType, Field, Float64Type};
 use datafusion::arrow::error::ArrowError;
 use serde::Serialize;
 
-use super::Summary;
 use super::number::Exact;
+use super::{Divided, Summary};
 use crate::encode::cells::texts;
 use crate::error::{ErrorKind, QueryError};
 
@@ -32,12 +33,14 @@ pub(super) enum Numbers {
         bins: Bins<i128>,
         /// `None` after it has overflowed 128 bits.
         sum: Option<i128>,
+        values: Distribution<i128>,
     },
     /// As floats; `is_float` if the column's type is a float.
     Float {
         is_float: bool,
         bins: Bins<f64>,
         sum: FloatSum,
+        values: Distribution<f64>,
         num_nan: u64,
         num_infinite: u64,
     },
@@ -64,6 +67,7 @@ impl Numbers {
                 exact,
                 bins: Bins::new(edges),
                 sum: Some(0),
+                values: Distribution::default(),
             });
         }
         let [lowest, highest] = [smallest, largest].map(|array| floats(&array));
@@ -75,6 +79,7 @@ impl Numbers {
             is_float: data_type.is_floating(),
             bins: Bins::new(edges),
             sum: FloatSum::default(),
+            values: Distribution::default(),
             num_nan: 0,
             num_infinite: 0,
         })
@@ -83,15 +88,22 @@ impl Numbers {
     /// Adds the values of an array of the type.
     pub(super) fn add(&mut self, array: &ArrayRef) -> Result<(), ArrowError> {
         match self {
-            Self::Exact { exact, bins, sum } => {
+            Self::Exact {
+                exact,
+                bins,
+                sum,
+                values,
+            } => {
                 for value in exact.values(array)? {
                     bins.add(&value, 1);
+                    values.add(value, 1);
                     *sum = sum.and_then(|sum| sum.checked_add(value));
                 }
             }
             Self::Float {
                 bins,
                 sum,
+                values,
                 num_nan,
                 num_infinite,
                 ..
@@ -103,6 +115,8 @@ impl Numbers {
                         *num_infinite += 1;
                     } else {
                         bins.add(&value, 1);
+                        // A zero of any sign is the same value.
+                        values.add(value + 0.0, 1);
                         sum.add(value);
                     }
                 }
@@ -111,10 +125,19 @@ impl Numbers {
         Ok(())
     }
 
-    /// Writes mean, histogram and counts into the answer.
+    /// Writes mean, quartiles, histogram and counts into the answer.
     pub(super) fn finish(self, answer: &mut Summary) -> Result<(), QueryError> {
         let (mean, edges, counts) = match self {
-            Self::Exact { exact, bins, sum } => {
+            Self::Exact {
+                exact,
+                bins,
+                sum,
+                mut values,
+            } => {
+                if let Some(quartiles) = values.quartiles() {
+                    answer.quartiles =
+                        Some(quartile_texts(quartiles, |value| exact.array(&[value]))?);
+                }
                 let num_values = bins.num_values();
                 let mean = match (&exact, sum) {
                     (_, None) => None,
@@ -138,9 +161,14 @@ impl Numbers {
                 is_float,
                 bins,
                 sum,
+                mut values,
                 num_nan,
                 num_infinite,
             } => {
+                if let Some(quartiles) = values.quartiles() {
+                    let array = |value| Ok(Arc::new(Float64Array::from(vec![value])) as ArrayRef);
+                    answer.quartiles = Some(quartile_texts(quartiles, array)?);
+                }
                 if is_float {
                     answer.nan = Some(num_nan);
                     answer.infinite = Some(num_infinite);
@@ -172,6 +200,21 @@ fn floats(array: &ArrayRef) -> Result<Vec<f64>, ArrowError> {
         .iter()
         .flatten()
         .collect())
+}
+
+fn quartile_texts<T: Copy>(
+    quartiles: Quartiles<T>,
+    array: impl Fn(T) -> Result<ArrayRef, ArrowError>,
+) -> Result<Divided<String>, QueryError> {
+    let values = [quartiles.lower, quartiles.median, quartiles.upper];
+    let texts = values.map(|value| cell_texts(array(value)));
+    let [lower, median, upper] = texts.map(|text| text.map(|text| text.concat()));
+    Ok(Divided {
+        lower: lower?,
+        median: median?,
+        upper: upper?,
+        is_approximate: quartiles.is_approximate,
+    })
 }
 
 fn cell_texts(array: Result<ArrayRef, ArrowError>) -> Result<Vec<String>, QueryError> {

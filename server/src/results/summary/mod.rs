@@ -1,8 +1,12 @@
-//! Column summaries: counts, extremes, a histogram or the most frequent values.
+//! Column summaries: counts, extremes, quartiles, a histogram or the most frequent values.
 
 mod histogram;
 mod number;
 
+use std::cmp::Reverse;
+use std::collections::BTreeSet;
+
+use colonnade_core::semantics::Lengths;
 use datafusion::arrow::array::{Array, ArrayRef, AsArray};
 use datafusion::arrow::compute::cast;
 use datafusion::arrow::datatypes::{DataType, Field, Int64Type, UInt64Type};
@@ -23,8 +27,8 @@ use histogram::{Numbers, cannot_summarise};
 
 pub use histogram::Histogram;
 
-/// The number of most frequent values in a summary.
-const NUM_TOP: usize = 10;
+/// The bytes that the most frequent values may have together. Of longer ones, fewer are reported.
+const MAX_TOP_BYTES: usize = 16 << 20;
 
 /// A column summary. Values are texts as cells show them.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -38,10 +42,10 @@ pub struct Summary {
     pub rows: u64,
     /// Rows that are null.
     pub nulls: u64,
-    /// Approximate number of distinct values (HyperLogLog); null for nested types, intervals, unions and
-    /// null.
+    /// Number of distinct values: counted for texts and booleans, otherwise estimated (HyperLogLog); null for nested
+    /// types, intervals, unions and null.
     pub distinct: Option<u64>,
-    /// Always true.
+    /// Whether it is estimated.
     pub distinct_is_approximate: bool,
     /// The smallest value; for floats, the smallest finite one.
     pub min: Option<String>,
@@ -55,12 +59,46 @@ pub struct Summary {
     /// Floats that are infinite, of either sign.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub infinite: Option<u64>,
+    /// The quartiles of numbers and times; for floats, of the finite values.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub quartiles: Option<Divided<String>>,
+    /// Texts that are empty.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub empties: Option<u64>,
+    /// The lengths of texts in characters.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub lengths: Option<LengthsOfTexts>,
     /// The histogram of numbers and times.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub histogram: Option<Histogram>,
     /// The most frequent values of texts and booleans, in descending order of frequency.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub top: Option<Vec<TopValue>>,
+}
+
+/// The quartiles of values.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Divided<T> {
+    /// The least value that is not smaller than a quarter of all.
+    pub lower: T,
+    /// The least value that is not smaller than half of all.
+    pub median: T,
+    /// The least value that is not smaller than three quarters of all.
+    pub upper: T,
+    /// Whether they were found in a sample.
+    pub is_approximate: bool,
+}
+
+/// The distribution of the lengths of texts in characters.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct LengthsOfTexts {
+    /// The least length.
+    pub min: usize,
+    /// The greatest length.
+    pub max: usize,
+    /// The quartiles.
+    #[serde(flatten)]
+    pub quartiles: Divided<usize>,
 }
 
 /// A value and its frequency.
@@ -109,7 +147,7 @@ fn computed_type(data_type: &DataType) -> DataType {
     }
 }
 
-/// Summarises one column of the plan's rows. Dropping the future cancels the work.
+/// Summarises one column of the plan's rows, with the `num_top` most frequent values. Dropping the future cancels the work.
 ///
 /// # Errors
 /// `unknown_column`, or an error of the plan.
@@ -117,6 +155,7 @@ pub async fn summarise(
     state: &SessionState,
     plan: LogicalPlan,
     column: &str,
+    num_top: usize,
 ) -> Result<Summary, QueryError> {
     let schema = plan.schema();
     let Some((qualifier, field)) = schema.iter().find(|(_, field)| field.name() == column) else {
@@ -162,7 +201,8 @@ pub async fn summarise(
             }
         }
         Kind::Category => {
-            answer.top = Some(top(values).await.map_err(|error| execution_error(&error))?);
+            let counted = count_values(values, num_top, &computed, &mut answer).await;
+            counted.map_err(|error| execution_error(&error))?;
         }
         Kind::Ordered | Kind::Other => {}
     }
@@ -229,6 +269,9 @@ async fn totals(
         mean: None,
         nan: None,
         infinite: None,
+        quartiles: None,
+        empties: None,
+        lengths: None,
         histogram: None,
         top: None,
     };
@@ -260,30 +303,55 @@ fn text_as(array: &ArrayRef, field: &Field) -> Result<Option<String>, DataFusion
     Ok(texts(&value, &array).remove(0))
 }
 
-/// The most frequent values; equally frequent ones are in the order of the values.
-async fn top(values: DataFrame) -> Result<Vec<TopValue>, DataFusionError> {
-    let batches = values
+/// Counts the values, and reports the most frequent ones; equally frequent ones are in the order of their bytes.
+async fn count_values(
+    values: DataFrame,
+    num_top: usize,
+    computed: &DataType,
+    answer: &mut Summary,
+) -> Result<(), DataFusionError> {
+    let mut batches = values
         .filter(col("value").is_not_null())?
         .aggregate(vec![col("value")], vec![count(lit(1)).alias("count")])?
-        .sort(vec![
-            col("count").sort(false, false),
-            col("value").sort(true, false),
-        ])?
-        .limit(0, Some(NUM_TOP))?
-        .collect()
+        .execute_stream()
         .await?;
-    let mut top = Vec::new();
-    for batch in &batches {
+    let (mut num_distinct, mut lengths) = (0, Lengths::default());
+    // The most frequent value is the first.
+    let mut top = BTreeSet::new();
+    let mut num_bytes = 0;
+    while let Some(batch) = batches.try_next().await? {
         let counts = batch.column(1).as_primitive::<Int64Type>();
-        top.extend(
-            texts(batch.schema().field(0), batch.column(0))
-                .into_iter()
-                .zip(counts.values())
-                .map(|(value, count)| TopValue {
-                    value: value.unwrap_or_default(),
-                    count: *count as u64,
-                }),
-        );
+        let values = texts(batch.schema().field(0), batch.column(0));
+        for (value, count) in values.into_iter().zip(counts.values()) {
+            let (value, count) = (value.unwrap_or_default(), *count as u64);
+            num_distinct += 1;
+            lengths.add(value.as_bytes(), count);
+            num_bytes += value.len();
+            top.insert((Reverse(count), value));
+            while top.len() > num_top || num_bytes > MAX_TOP_BYTES {
+                num_bytes -= top.pop_last().map_or(num_bytes, |(_, value)| value.len());
+            }
+        }
     }
-    Ok(top)
+    let top = top.into_iter();
+    answer.top = Some(
+        top.map(|(Reverse(count), value)| TopValue { value, count })
+            .collect(),
+    );
+    (answer.distinct, answer.distinct_is_approximate) = (Some(num_distinct), false);
+    if computed.is_string() {
+        answer.empties = Some(lengths.num_empty());
+        let both = lengths.extremes().zip(lengths.quartiles());
+        answer.lengths = both.map(|((min, max), quartiles)| LengthsOfTexts {
+            min,
+            max,
+            quartiles: Divided {
+                lower: quartiles.lower,
+                median: quartiles.median,
+                upper: quartiles.upper,
+                is_approximate: quartiles.is_approximate,
+            },
+        });
+    }
+    Ok(())
 }
