@@ -521,11 +521,39 @@ class DrawnTable:
             ordered = sorted(values, key=kind.key)
             summary["min"] = kind.text(ordered[0]) if ordered else None
             summary["max"] = kind.text(ordered[-1]) if ordered else None
+            summary |= self._quartiles(kind, [kind.text(value) for value in ordered])
         if pa.types.is_floating(kind.type):
             keys = [kind.key(value) for value in values]
             summary["nan"] = keys.count(NAN)
             summary["infinite"] = sum(key[0] in (0, 2) for key in keys)
         return summary
+
+    @staticmethod
+    def _quartiles(kind: Kind, ordered: list[str]) -> dict[str, Any]:
+        """The quartiles of numbers and times, or of the lengths of texts."""
+
+        def of(ordered: list[Any]) -> dict[str, Any]:
+            places = [-(-len(ordered) * quarters // 4) - 1 for quarters in (1, 2, 3)]
+            values = [ordered[place] for place in places]
+            names = ("lower", "median", "upper")
+            return dict(zip(names, values, strict=True), is_approximate=False)
+
+        is_string = pa.types.is_string(kind.type) or pa.types.is_large_string(kind.type)
+        is_number = pa.types.is_integer(kind.type) or pa.types.is_decimal128(kind.type)
+        if not ordered:
+            return {}
+        if is_number or pa.types.is_temporal(kind.type):
+            return {"quartiles": of(ordered)}
+        if not is_string:
+            return {}
+        lengths = sorted(map(len, ordered))
+        extremes = {"min": lengths[0], "max": lengths[-1]}
+        empties = lengths.count(0)
+        return {
+            "empties": empties,
+            "lengths": of(lengths) | extremes,
+            "distinct": len(set(ordered)),
+        }
 
 
 def conjunction(one: bool | None, other: bool | None) -> bool | None:

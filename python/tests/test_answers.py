@@ -129,8 +129,20 @@ def found(table: DrawnTable, random: Random, layout: str, kinds: list[Kind]) -> 
         answer = to.json(f"/v1/query/{name}/find?text={quote(text)}")
         return [(match["row"], match["columns"]) for match in answer["matches"]]
 
-    in_tab = {"find": text, "columns": [kind.name for kind in readable]}
-    return [Case(f"find {text!r}", ask, rows, in_tab)]
+    names = [kind.name for kind in readable]
+    in_tab = {"find": text, "columns": names}
+    match = {"op": "matches", "value": text, "columns": names}
+    body = {"table": layout, "columns": ["row"], "filter": match}
+    places = [row for row, _ in rows]
+    return [
+        Case(f"find {text!r}", ask, rows, in_tab),
+        Case(
+            json.dumps(match),
+            lambda to: to.rows("POST", "/v1/query", body),
+            places,
+            {"filter": match},
+        ),
+    ]
 
 
 def drawn_text(table: DrawnTable, random: Random, kinds: list[Kind]) -> str:

@@ -12,7 +12,7 @@ import pyarrow.compute as pc
 
 from .columns import distinct_names
 from .rows import Rows
-from .texts import texts_of
+from .texts import holds_text
 
 # The longest time of one search, so that the kernel stays responsive and progress is shown.
 _MAX_S = 2.0
@@ -48,7 +48,8 @@ def find(
     row, until = first_row, time.monotonic() + _MAX_S
     is_end = True
     for batch in _steps(rows, first_row):
-        hits = [_holds(batch.column(index), text, match_case) for index in wanted]
+        columns_of_batch = [pa.chunked_array([batch.column(index)]) for index in wanted]
+        hits = [holds_text(column, text, match_case) for column in columns_of_batch]
         holds = reduce(pc.or_, hits) if hits else pa.nulls(batch.num_rows, pa.bool_())
         for at in pc.indices_nonzero(holds).to_pylist():
             if len(matches) == limit:
@@ -70,9 +71,3 @@ def _steps(rows: Rows, first_row: int) -> Any:
     while (batch := next(rows.batches(row, row + _STEP_ROWS), None)) is not None:
         yield batch
         row += batch.num_rows
-
-
-def _holds(column: pa.Array, text: str, match_case: bool) -> pa.Array:
-    texts = texts_of(pa.chunked_array([column]))
-    holds = pc.match_substring(texts, text, ignore_case=not match_case)
-    return pc.fill_null(holds, False)

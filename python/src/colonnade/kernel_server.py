@@ -110,7 +110,7 @@ class KernelServer:
         work: dict[str, Callable[[], Response]] = {
             "": lambda: _json_response(_record(query_id, rows)),
             "/rows": lambda: _stream(query_id, rows, query),
-            "/summary": lambda: _json_response(summary(rows.table(), query.get("column", ""))),
+            "/summary": lambda: _json_response(_summary(rows, query)),
             "/find": lambda: _json_response(_find(rows, query)),
         }
         return work[match[2]]()
@@ -130,6 +130,11 @@ class KernelServer:
                 raise ColonnadeError("unknown_query", f"there is no result {query_id}.")
             self._results.move_to_end(query_id)
             return rows
+
+
+def _summary(rows: Rows, query: dict[str, Any]) -> dict[str, Any]:
+    options = {"top": int(query["top"])} if "top" in query else {}
+    return summary(rows.table(), query.get("column", ""), **options)
 
 
 def _stream(query_id: str, rows: Rows, query: dict[str, Any]) -> Response:

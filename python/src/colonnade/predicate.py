@@ -14,14 +14,16 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from .columns import column_index, plain_values
+from .columns import column_index, distinct_names, plain_values
 from .errors import ColonnadeError
 from .literal import Literal, is_comparable, is_text, read_literal
+from .texts import holds_text
 
 Mask = Any
 """A boolean Array or ChunkedArray with one value a row; null if neither true nor false."""
 
 _MAX_DEPTH = 32
+_OF_MATCHES = {"op", "value", "columns", "match_case"}
 _SHAPE = '{"op": …, "column": …, "value": …}, {"and": […]}, {"or": […]} or {"not": …}'
 
 
@@ -54,7 +56,23 @@ def _mask(table: pa.Table, predicate: object, depth: int) -> Mask:
         case {"op": str(op), "column": str(name)} if predicate.keys() <= {"op", "column", "value"}:
             column = table.column(column_index(table.schema, name))
             return _test(column, name, op, predicate.get("value"))
+        case {"op": "matches", "value": str(text), **others} if (
+            text and others.keys() <= _OF_MATCHES
+        ):
+            return _matches(table, text, others)
     raise _bad(f"{predicate!r} is not a predicate")
+
+
+def _matches(table: pa.Table, text: str, options: dict[str, object]) -> Mask:
+    names = options.get("columns")
+    match_case = options.get("match_case") or False
+    if names is None:
+        names = distinct_names(table.schema)
+    if not isinstance(names, list) or not names or not isinstance(match_case, bool):
+        raise _bad(f"{options!r} has no list of columns, or no boolean match_case")
+    columns = (table.column(column_index(table.schema, name)) for name in names)
+    masks = (holds_text(column, text, match_case) for column in columns)
+    return reduce(pc.or_, masks, _all(table, False))
 
 
 def _test(column: pa.ChunkedArray, name: str, op: str, value: object) -> Mask:

@@ -16,12 +16,13 @@ _MAX_BINS = 32
 _MAX_TOP = 10
 
 
-def summary(table: pa.Table, name: str) -> dict[str, Any]:
+def summary(table: pa.Table, name: str, top: int = _MAX_TOP) -> dict[str, Any]:
     """Summarise a column.
 
     Args:
         table: all rows.
         name: the column's distinct name.
+        top: how many of the most frequent values are wanted.
 
     Raises:
         ColonnadeError: ``unknown_column``.
@@ -37,7 +38,7 @@ def summary(table: pa.Table, name: str) -> dict[str, Any]:
         "rows": len(values),
         "nulls": len(values) - len(known),
         "distinct": pc.count_distinct(known).as_py() if is_comparable(kind) else None,
-        "distinct_is_approximate": True,
+        "distinct_is_approximate": False,
         "min": None,
         "max": None,
         "mean": None,
@@ -50,22 +51,45 @@ def summary(table: pa.Table, name: str) -> dict[str, Any]:
     if len(known) == 0 or not is_comparable(kind):
         return answer
     if is_text(kind) or pa.types.is_boolean(kind):
-        counted = pc.value_counts(known).sort(order="descending", by="counts").slice(0, _MAX_TOP)
+        counted = pc.value_counts(known).sort(order="descending", by="counts").slice(0, top)
         tops = pa.chunked_array([counted.field("values")])
         counts = counted.field("counts").to_pylist()
         answer["top"] = [
             {"value": value, "count": count}
             for value, count in zip(texts_of(tops).to_pylist(), counts, strict=True)
         ]
+    if is_text(kind):
+        lengths = pc.utf8_length(known)
+        answer["empties"] = pc.sum(pc.equal(lengths, 0)).as_py()
+        ends = pc.min_max(lengths).as_py()
+        answer["lengths"] = _named(_quartiles(lengths).to_pylist()) | ends
     extremes = pc.min_max(known)
     # Not converted to Python, whose times have no nanoseconds and end with the year 9999.
     ends = pa.chunked_array([pa.array([extremes["min"], extremes["max"]], kind)])
     answer["min"], answer["max"] = texts_of(ends).to_pylist()
+    if pa.types.is_temporal(kind) or _is_number(kind):
+        answer["quartiles"] = _named(texts_of(_quartiles(known)).to_pylist())
     if pa.types.is_temporal(kind) or pa.types.is_integer(kind):
         answer |= _of_integers(known)
     elif pa.types.is_floating(kind) or pa.types.is_decimal(kind):
         answer |= _of_floats(known)
     return answer
+
+
+def _is_number(kind: pa.DataType) -> bool:
+    types = pa.types
+    return bool(types.is_integer(kind) or types.is_floating(kind) or types.is_decimal(kind))
+
+
+def _quartiles(known: pa.ChunkedArray) -> pa.ChunkedArray:
+    """Return the least values that are not smaller than 1, 2 and 3 quarters of all."""
+    ascending = pc.array_sort_indices(known.combine_chunks())
+    places = [-(-len(known) * quarters // 4) - 1 for quarters in (1, 2, 3)]
+    return known.take(ascending.take(pa.array(places)))
+
+
+def _named(quartiles: list[Any]) -> dict[str, Any]:
+    return dict(zip(("lower", "median", "upper"), quartiles, strict=True), is_approximate=False)
 
 
 def _of_integers(known: pa.ChunkedArray) -> dict[str, Any]:

@@ -27,3 +27,9 @@ def texts_of(column: pa.ChunkedArray) -> pa.ChunkedArray:
     except (pa.ArrowNotImplementedError, pa.ArrowInvalid):
         texts = [None if value is None else str(value) for value in values.to_pylist()]
         return pa.chunked_array([texts], pa.string())
+
+
+def holds_text(column: pa.ChunkedArray, text: str, match_case: bool) -> pa.ChunkedArray:
+    """Return for each value whether its text contains another one; false for null."""
+    holds = pc.match_substring(texts_of(column), text, ignore_case=not match_case)
+    return pc.fill_null(holds, False)
