@@ -27,7 +27,7 @@ export const styles = css`
   .cell-menu > button {
     display: block;
     width: 100%;
-    padding-inline: 10px;
+    padding: 0 10px;
     overflow: hidden;
     border: 0;
     text-align: start;
