@@ -54,13 +54,16 @@ test("a right click filters by the value of a cell", { tag: "@firefox" }, async 
 });
 
 test("keys open the menu, move in it and close it", { tag: "@firefox" }, async ({
+  browserName,
   page,
   pages,
   server,
 }) => {
   await show({ page, pages, server }, FLIGHTS);
   await cell(page, 2, 2).click();
-  for (const key of ["Shift+F10", "ContextMenu"]) {
+  // Firefox's driver does not know the other key.
+  const keys = browserName === "chromium" ? ["Shift+F10", "ContextMenu"] : ["Shift+F10"];
+  for (const key of keys) {
     await page.keyboard.press(key);
     await expect(item(page, /^Equals/)).toBeFocused();
     await page.keyboard.press("ArrowDown");
