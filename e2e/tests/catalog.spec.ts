@@ -127,8 +127,19 @@ test("details of a table show column summaries, first rows and Parquet metadata"
   await expect(quantity).toContainText("decimal128(15, 2)");
   await expect(quantity).toContainText("not null");
   // TPC-H: between 1 and 50.
-  await expect(quantity.getByRole("cell").nth(3)).toHaveText("1.00");
-  await expect(quantity.getByRole("cell").nth(4)).toHaveText("50.00");
+  const titles = ["Min", "25 %", "Median", "75 %", "Max", "Mean"];
+  await expect(columns.getByRole("columnheader").nth(4)).toHaveText("Distinct");
+  for (const [index, title] of titles.entries()) {
+    await expect(columns.getByRole("columnheader").nth(5 + index)).toHaveText(title);
+  }
+  const value = (title: string) => quantity.getByRole("cell").nth(4 + titles.indexOf(title));
+  await expect(value("Min")).toHaveText("1.00");
+  await expect(value("Median")).toHaveText(/^(?:≈ )?2[56]\.00$/);
+  await expect(value("Max")).toHaveText("50.00");
+  // The lengths of texts: TRUCK, RAIL, DELIVER IN PERSON…
+  const instruct = columns.getByRole("row", { name: /^l_shipinstruct/ });
+  await instruct.scrollIntoViewIfNeeded();
+  await expect(instruct.getByRole("cell").nth(6)).toHaveText(/^(?:≈ )?1[67] characters$/);
   await expect(quantity.getByRole("img")).toHaveAccessibleName(/from 1\.00 to 50\.00/);
   await expect(quantity).toContainText("17.00 · 36.00");
   await expect(columns.getByRole("row", { name: /^l_returnflag/ })).toContainText(/N 5[01] %/);
@@ -148,13 +159,43 @@ test("details of a table show column summaries, first rows and Parquet metadata"
   await expect(cell(page, 0, 1)).toHaveText("1");
 });
 
+test("details are those of the filtered rows, or of all rows", async ({ page, small }) => {
+  const filter = JSON.stringify({ op: "eq", column: "l_shipmode", value: "AIR" });
+  const query = new URLSearchParams({ table: "lineitem", view: "details", filter });
+  await page.goto(`${small.origin}/?${query}`);
+  const columns = page.getByRole("region", { name: "Columns", exact: true });
+  // A column is summarised once it is visible.
+  const expectMode = async (text: string | RegExp) => {
+    await mode.scrollIntoViewIfNeeded();
+    await expect(mode).toContainText(text);
+  };
+  const mode = columns.getByRole("row", { name: /^l_shipmode/ });
+  const [[count] = []] = await small.answer(
+    "select count(*) from lineitem where l_shipmode = 'AIR'",
+  );
+  const rows = Number(count).toLocaleString("en-US");
+  await expectMode("AIR 100 %");
+  const heading = (text: string) => page.getByRole("heading", { name: text });
+  await expect(heading(`Columns of the ${rows} filtered rows`)).toBeVisible();
+  await page.getByRole("button", { name: "All rows" }).click();
+  await expect(heading("Columns of all rows")).toBeVisible();
+  await expectMode(/AIR 1\d %/);
+  await page.getByRole("button", { name: "Only the filtered rows" }).click();
+  await expectMode("AIR 100 %");
+  // Without a filter, there is no choice.
+  await page.goto(`${small.origin}/?table=lineitem&view=details`);
+  await expectMode(/AIR 1\d %/);
+  await expect(page.getByRole("heading", { name: "Columns", exact: true })).toBeVisible();
+  await expect(page.getByRole("button", { name: "All rows" })).toHaveCount(0);
+});
+
 test("details show the metadata of fields, and summaries of every type", async ({ page, demo }) => {
   await page.goto(`${demo.origin}/?table=every_type&view=details`);
   const columns = page.getByRole("region", { name: "Columns", exact: true });
   const last = columns.getByRole("row").last();
   await last.scrollIntoViewIfNeeded();
   // A column is summarised once it is visible.
-  await expect(last.getByRole("cell")).toHaveCount(7);
+  await expect(last.getByRole("cell")).toHaveCount(12);
 
   await withFolder(async (folder) => {
     const field = new Field("n", new Int32(), false, new Map([["unit", "furlong"]]));

@@ -136,7 +136,13 @@ for (const { size, tag } of [
             count(distinct l_quantity) e, sum(case when l_shipmode = 'AIR' then 1 end) f
      from lineitem`,
     );
-    const range = `${least} to ${most}, mean`;
+    const quartiles = await answered(
+      context,
+      `select min(case when 4 * n >= t then q end) a, min(case when 2 * n >= t then q end) b,
+            min(case when 4 * n >= 3 * t then q end) c
+     from (select l_quantity q, row_number() over (order by l_quantity) n, count(*) over () t from lineitem)`,
+    );
+    const range = `${least} to ${most}, quartiles ${quartiles.join(", ")}, mean`;
     await expect(header(page, "l_quantity")).toHaveAttribute(
       "aria-description",
       new RegExp(`^${range}.*≈ ${differing} distinct, no nulls`),
@@ -144,6 +150,10 @@ for (const { size, tag } of [
     await expect(header(page, "l_shipdate")).toContainText(`${first}${last}`);
     const modes = plot(page, "l_shipmode");
     await expect(header(page, "l_shipmode")).toContainText("7distinct");
+    await expect(header(page, "l_shipmode")).toHaveAttribute(
+      "aria-description",
+      /, lengths 3 to 7, median 4, 7 distinct, no nulls, /,
+    );
     await modes.hover();
     // The column has too many distinct texts for a list of the most frequent ones.
     await expect(plot(page, "l_comment")).toHaveCount(0);

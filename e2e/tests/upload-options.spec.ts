@@ -126,6 +126,51 @@ test("the preview shows the types of the chosen options, and the upload has them
   expect(types[1]).toBe("Decimal[12e+3]");
 });
 
+test("columns with several readings are asked about, with an example for each", async ({
+  page,
+  stage,
+}) => {
+  await page.goto(stage.server.origin);
+  const text = "amount;day;n\n1.234;01.02.2026;1\n5.678;03.04.2026;2\n";
+  const file = await openFile({ page, ...stage }, "orders.csv", text);
+  const dialog = await openOptions(page, file);
+  const question = (column: string) =>
+    dialog.getByRole("group", { name: `Readings of ${column}`, exact: true });
+  await expect(question("amount")).toContainText("amount may be read as");
+  await expect(question("amount").getByRole("button")).toHaveText([
+    "Number, decimal point 1.234 → 1.234",
+    "Number, decimal comma 1.234 → 1234",
+  ]);
+  await expect(question("day").getByRole("button")).toHaveCount(2);
+  await expectType(dialog, "amount", "string");
+  await expectAccessible(page);
+  await question("amount")
+    .getByRole("button", { name: /decimal comma/ })
+    .press("Enter");
+  const types = dialog.getByRole("textbox", { name: "Column types" });
+  await expect(types).toHaveValue("amount:number(,)");
+  await expect(question("day").getByRole("button").first()).toBeFocused();
+  await expectType(dialog, "amount", "int64");
+  await expect(question("amount")).toHaveCount(0);
+  await question("day")
+    .getByRole("button", { name: /2 January 2026/ })
+    .click();
+  await expect(types).toHaveValue("amount:number(,),day:date(MM.DD.YYYY)");
+  await expectType(dialog, "day", "date32[day]");
+  await expect(dialog.getByRole("gridcell", { name: "2026-01-02" })).toBeVisible();
+
+  // The options for all columns answer too.
+  await types.fill("");
+  await expect(question("day")).toBeVisible();
+  await dialog.getByRole("combobox", { name: "Thousands separator" }).selectOption("Point (1.234)");
+  await dialog.getByRole("combobox", { name: "Dates" }).selectOption("Day first (31.12.2026)");
+  await expectType(dialog, "day", "date32[day]");
+  await expectType(dialog, "amount", "int64");
+  await dialog.getByRole("button", { name: "Upload" }).click();
+  await expect(file).toContainText("Table orders");
+  expect((await tableOf(stage, "orders")).rows[0]?.[0]).toBe(1234n);
+});
+
 test("a failed upload of Latin-1 is corrected by its options", async ({ page, stage }) => {
   await page.goto(stage.server.origin);
   const text = "stadt;n\nMünchen;1\nKöln;2\n";

@@ -59,9 +59,11 @@ test.runIf(isBuilt)("the only other files are the tools that are loaded late", (
   const scripts = readdirSync(dist("")).filter((name) => name.endsWith(".js"));
   expect(scripts.sort()).toEqual([
     "arrow.js",
+    "cell-menu.js",
     "column-panels.js",
     "column-summaries.js",
     "computation-record.js",
+    "copy-command.js",
     "copy.js",
     "define.js",
     "file-table.js",
@@ -72,9 +74,11 @@ test.runIf(isBuilt)("the only other files are the tools that are loaded late", (
     "inspector.js",
     "notices.js",
     "open.js",
+    "panel-styles.js",
     "reader.js",
     "rows-file.js",
     "selected-values.js",
+    "thumb-tip.js",
     "too-old.js",
     "totals.js",
     "viewer.js",

@@ -48,6 +48,35 @@ const texts: Summary = {
 const draw = (summary: Summary, filter: Predicate | null = null, within?: Summary) =>
   columnSummary({ field: field(summary.type), summary, within, filter, isGrowing: false });
 
+const details = (summary: Summary) => draw(summary).details;
+
+test("quartiles, empty texts and lengths are exact texts, with a mark if they are estimated", () => {
+  const quartiles = { lower: "3", median: "17.5", upper: "40", is_approximate: false };
+  expect(details({ ...numbers, quartiles })).toEqual([
+    "1.00 to 9.99",
+    "quartiles 3, 17.5, 40",
+    "≈ 400 distinct, 20 null (2.0 %)",
+    "1,000 rows",
+  ]);
+  const estimated = { ...quartiles, is_approximate: true };
+  expect(details({ ...numbers, quartiles: estimated })).toContain("quartiles ≈ 3, 17.5, 40");
+  expect(details({ ...numbers, quartiles, min: "3", max: "3" })).not.toContainEqual(
+    expect.stringContaining("quartiles"),
+  );
+  const exact = { ...numbers, distinct_is_approximate: false };
+  expect(details(exact)).toContain("400 distinct, 20 null (2.0 %)");
+  const lengths = { min: 2, lower: 5, median: 1100, upper: 1200, max: 4000, is_approximate: false };
+  expect(details({ ...texts, empties: 12, lengths })).toEqual([
+    "“” to b",
+    "lengths 2 to 4,000, median 1,100",
+    "3 distinct, 20 null (2.0 %), 12 empty",
+    "1,000 rows",
+  ]);
+  const about = details({ ...texts, lengths: { ...lengths, is_approximate: true } });
+  expect(about).toContain("lengths 2 to 4,000, median ≈ 1,100");
+  expect(details({ ...texts, lengths: { ...lengths, max: 2 } })).toContain("length 2");
+});
+
 test("bins are described by bounds, rows and share", () => {
   const { words, bins, start, end, caption, description, canChoose } = draw(numbers);
   expect(words(0, 0)).toEqual(["1.00 to below 4.00", "500 rows (50 %)"]);

@@ -1,8 +1,9 @@
-import { ColonnadeError } from "colonnade";
+import { ColonnadeError, type Table } from "colonnade";
 import { expect, test } from "vitest";
 import { formatAddress, parseAddress, subjectAddress } from "../src/address/address.js";
-import { readAs, readingsOf, splitTypes, withoutColumn } from "../src/address/read-as.js";
-import { readingChoices } from "../src/readings/choices.js";
+import { readAs, readingsOf, splitTypes, withoutColumn, withType } from "../src/address/read-as.js";
+import { questionsOf } from "../src/files/reading-questions.js";
+import { offeredReadings, readingChoices } from "../src/readings/choices.js";
 import { columnOf } from "../src/readings/read-as-menu.js";
 
 const NUMBERS = ["number(.)", "number(,)"];
@@ -25,6 +26,46 @@ test("choices are merged, replaced and taken back", () => {
   expect(readingsOf(readAs(two, "Menge", "text")).get("Menge")).toBe("text");
   expect(readAs(one, "Menge", undefined)).toBe("orders");
   expect(splitTypes("what?decimal=,")).toEqual(["what?decimal=,", ""]);
+});
+
+test("a type joins those that were typed", () => {
+  expect(withType("", "amount", "number(,)")).toBe("amount:number(,)");
+  expect(withType("id:text,p:decimal(12, 2)", "amount", "number(.)")).toBe(
+    "id:text,p:decimal(12, 2),amount:number(.)",
+  );
+  expect(withType("amount:text,50%:text", "amount", "number(,)")).toBe("amount:number(,),50%:text");
+});
+
+test("an upload asks about columns with several readings", async () => {
+  const field = (name: string, readings?: string) => ({
+    name,
+    type: "string",
+    nullable: true,
+    metadata: readings === undefined ? {} : { "colonnade.readings": readings },
+  });
+  const fields = [
+    field("city"),
+    field("amount", JSON.stringify(NUMBERS)),
+    field("a,b", JSON.stringify(NUMBERS)),
+    field("broken", "["),
+  ];
+  const table = {
+    schema: { fields, metadata: {} },
+    numRows: 2,
+    text: (_range: object, columns: number[]) =>
+      Promise.resolve([columns.map(() => "5"), columns.map(() => "1.234")]),
+  } as unknown as Table;
+  expect(fields.map(offeredReadings)).toEqual([[], NUMBERS, NUMBERS, []]);
+  // A name with a comma cannot be written in the types.
+  expect(await questionsOf(table)).toEqual([
+    {
+      column: "amount",
+      choices: [
+        { word: "number(.)", label: "Number, decimal point", example: "1.234 → 1.234" },
+        { word: "number(,)", label: "Number, decimal comma", example: "1.234 → 1234" },
+      ],
+    },
+  ]);
 });
 
 test("the address has the readings beside the table", () => {

@@ -21,6 +21,11 @@ export interface GridCallbacks {
   onCopy(): void;
   /** Show a whole cell. */
   onOpen(position: CellPosition): void;
+  /**
+   * A right click, the key for menus, or the begin of a press with a finger, at a cell; the event's target is lost
+   * later.
+   */
+  onMenu(position: CellPosition, event: Event): void;
   /** The selection changed. */
   onSelect(): void;
   /** Visible cells could not be read; undefined when all can be read again. */

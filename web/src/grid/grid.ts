@@ -12,7 +12,6 @@ import { Selecting, type SelectingGrid } from "./selecting.js";
 import type { Selection } from "./selection.js";
 import { gutterWidthPx, headerWidthsPx, rowWidthsPx } from "./sizing.js";
 import { makeSkeleton } from "./skeleton.js";
-import { showRowWhileDragging } from "./thumb-tip.js";
 import { Viewport } from "./viewport.js";
 
 /** Scrolling has stopped when nothing moved for this long; only then is the scrollbar corrected. */
@@ -65,7 +64,6 @@ export class Grid {
     this.#viewport = new Viewport(grid, content);
     this.#selecting = new Selecting(this.#selectingGrid());
     this.#listen();
-    showRowWhileDragging(grid, layer, this.#viewport);
     this.#resizeObserver.observe(this.element);
     this.setTable([], this.#read);
   }
@@ -312,11 +310,24 @@ export class Grid {
       const position = this.#rows.positionOf(target);
       if (position !== undefined) this.#callbacks.onOpen(position);
     });
+    for (const type of ["contextmenu", "pointerdown"]) {
+      element.addEventListener(type, (event) => {
+        const position = this.#rows.positionOf(event.target);
+        if (position !== undefined) this.#callbacks.onMenu(position, event);
+        // The layer covers the scroller, so a press on the scroller itself is on a scrollbar.
+        else if (event.target === element) void this.#showRowWhileDragging(this.topRow);
+      });
+    }
     element.addEventListener("focusin", (event) => {
       const position = this.#header.positionOf(event.target) ?? this.#rows.positionOf(event.target);
       if (position?.row === HEADER_ROW) this.#active = position;
       if (position !== undefined) this.#reveal(position);
     });
+  }
+
+  async #showRowWhileDragging(pressedRow: number): Promise<void> {
+    const tip = await import("./thumb-tip.js").catch(() => undefined);
+    tip?.showRowWhileDragging(this.element, this.#layer, this.#viewport, pressedRow);
   }
 
   #selectingGrid(): SelectingGrid {
@@ -375,7 +386,9 @@ export class Grid {
     const isCommand = (event.ctrlKey || event.metaKey) && !event.shiftKey && !event.altKey;
     if (isCommand && event.key.toLowerCase() === "c") this.#callbacks.onCopy();
     else if (event.key === "Enter" || event.key === "F2") this.#callbacks.onOpen(position);
-    else return this.#selecting.onKey(event, position);
+    else if (event.key === "ContextMenu" || (event.key === "F10" && event.shiftKey)) {
+      this.#callbacks.onMenu(position, event);
+    } else return this.#selecting.onKey(event, position);
     return true;
   }
 

@@ -1,3 +1,4 @@
+// Loaded when the scrollbar is first pressed.
 import { formatCount } from "../model/counts.js";
 import { makeElement } from "./dom.js";
 
@@ -20,29 +21,27 @@ const HALF_PX = 13;
  * their users, and keyboard users, go to rows by number.
  *
  * @param layer the layer that does not scroll, in which the tip is drawn
+ * @param pressedRow the row at the upper edge when the scrollbar was pressed
  */
 export function showRowWhileDragging(
   scroller: HTMLElement,
   layer: HTMLElement,
   position: Position,
+  pressedRow: number,
 ): void {
   const tip = makeElement("thumb-tip");
   tip.setAttribute("aria-hidden", "true");
   tip.hidden = true;
   layer.append(tip);
-  /** The top row when the scrollbar was pressed; undefined once it is released. */
-  let pressedRow: number | undefined;
+  const dragging = new AbortController();
+  const { signal } = dragging;
   const end = (): void => {
-    pressedRow = undefined;
-    tip.hidden = true;
+    dragging.abort();
+    tip.remove();
   };
-  scroller.addEventListener("pointerdown", ({ target }) => {
-    // The layer covers the scroller, so a press on the scroller itself is on a scrollbar.
-    pressedRow = target === scroller ? position.topRow : undefined;
-  });
-  scroller.addEventListener("scroll", () => {
+  const onScroll = () => {
     const { topRow, numRows, pageRows, headerHeightPx } = position;
-    if (pressedRow === undefined || numRows < MIN_PAGES * pageRows) return;
+    if (numRows < MIN_PAGES * pageRows) return;
     if (tip.hidden && topRow === pressedRow) return;
     tip.hidden = false;
     tip.textContent = `Row ${formatCount(Math.floor(topRow) + 1)}`;
@@ -51,11 +50,14 @@ export function showRowWhileDragging(
     const yPx = HALF_PX + fraction * (clientHeight - 2 * HALF_PX);
     const top = Math.max(headerHeightPx + 4, Math.min(yPx - HALF_PX, clientHeight - 30));
     tip.style.transform = `translateY(${top}px)`;
-  });
-  scroller.addEventListener("pointerup", end);
-  scroller.addEventListener("pointercancel", end);
+  };
+  scroller.addEventListener("scroll", onScroll, { signal });
+  for (const type of ["pointerdown", "pointerup", "pointercancel"]) {
+    scroller.addEventListener(type, end, { signal });
+  }
   // A release outside the browser window is not reported.
-  scroller.addEventListener("pointermove", ({ buttons }) => {
+  const onMove = ({ buttons }: PointerEvent) => {
     if (buttons === 0) end();
-  });
+  };
+  scroller.addEventListener("pointermove", onMove, { signal });
 }

@@ -52,29 +52,13 @@ export async function toClipboard(written: Promise<Written>, hasHtml: boolean): 
     await navigator.clipboard.write([new ClipboardItem(items)]);
   } catch (thrown) {
     // Pages without TLS have no `navigator.clipboard`, only the copy command.
+    const { copyByCommand } = await import("./copy-command.js");
     if (copyByCommand(await written)) return;
     throw new ColonnadeError(
       "clipboard_refused",
       "The browser blocked the clipboard. Allow it and copy again.",
       { hint: String(thrown) },
     );
-  }
-}
-
-function copyByCommand({ text, html }: Written): boolean {
-  let isTaken = false;
-  const onCopy = (event: ClipboardEvent) => {
-    event.preventDefault();
-    event.stopImmediatePropagation();
-    event.clipboardData?.setData("text/plain", text.join(""));
-    if (html !== undefined) event.clipboardData?.setData("text/html", html.join(""));
-    isTaken = true;
-  };
-  document.addEventListener("copy", onCopy, { capture: true });
-  try {
-    return document.execCommand("copy") && isTaken;
-  } finally {
-    document.removeEventListener("copy", onCopy, { capture: true });
   }
 }
 

@@ -1,7 +1,7 @@
 // Loaded when rows are saved as a file.
 
 import type { WorkOptions } from "../api/row-reader.js";
-import { ColonnadeError, cancelledError } from "../model/errors.js";
+import { ColonnadeError, cancelledError, noRows } from "../model/errors.js";
 import type { Field } from "../model/schema.js";
 import { yieldToEventLoop } from "../rpc/event-loop.js";
 import type { ShownRows } from "./clipboard.js";
@@ -28,7 +28,10 @@ const CELLS_PER_SLICE = 8192;
  *
  * @throws ColonnadeError `cancelled`, or for Arrow `unsupported_type` or `arrow_unavailable`
  */
-export async function rowsFile(shown: ShownRows, options: RowsFileOptions): Promise<Blob> {
+export async function rowsFile(
+  shown: ShownRows | undefined,
+  options: RowsFileOptions,
+): Promise<Blob> {
   const { format, bom = false, signal, onProgress } = options;
   const type = MEDIA_TYPES[format];
   if (type === undefined) {
@@ -36,6 +39,7 @@ export async function rowsFile(shown: ShownRows, options: RowsFileOptions): Prom
       hint: `Use ${Object.keys(MEDIA_TYPES).join(", ")}.`,
     });
   }
+  if (shown === undefined) throw noRows();
   const { rows, numRows, columns } = shown;
   if (format === "arrow") {
     const table = await rows.toArrow({ signal });

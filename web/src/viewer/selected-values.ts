@@ -8,18 +8,22 @@ import { formatCount } from "../model/counts.js";
 import { distinctNames } from "../model/distinct-names.js";
 import { ColonnadeError } from "../model/errors.js";
 import type { ShownRows } from "./clipboard.js";
-import type { SelectedValues, ViewerActivation } from "./selected.js";
+import type { SelectedValues, SelectedValuesOptions, ViewerActivation } from "./selected.js";
 
 /**
- * The values of the cells of a rectangle.
+ * The values of the cells of a rectangle; none if there is none.
  *
  * @throws ColonnadeError `too_large` if there are more than `maxCells`
  */
 export async function selectedValues(
-  { rows, fields, columns }: ShownRows,
-  rect: CellRect,
-  maxCells: number,
+  shown: ShownRows | undefined,
+  rect: CellRect | undefined,
+  { maxCells = 1_000_000 }: SelectedValuesOptions,
 ): Promise<SelectedValues> {
+  if (shown === undefined || rect === undefined) {
+    return { columns: [], rows: { start: 0, end: 0 } };
+  }
+  const { rows, fields, columns } = shown;
   const count = numCells(rect);
   if (count > maxCells) {
     throw new ColonnadeError(

@@ -1,11 +1,10 @@
 import { html, nothing } from "lit";
 import type { CellRect } from "../grid/cache.js";
 import { numCells } from "../grid/selection.js";
-import { formatCount, groupDigits } from "../model/counts.js";
+import { formatCount } from "../model/counts.js";
 import { ColonnadeError } from "../model/errors.js";
 import { type CopyOptions, copiesHtml, type ShownRows, toClipboard } from "./clipboard.js";
 import type { CopyFormat } from "./formats.js";
-import type { Totals } from "./totals.js";
 
 /** What the bar needs of the viewer. */
 export interface SelectionBarHost {
@@ -33,8 +32,8 @@ const FORMAT_NAMES: readonly [CopyFormat, string][] = [
 /** The part of the bar below the rows with the selection's size, totals and Copy button. */
 export class SelectionBar {
   readonly #host: SelectionBarHost;
-  #totals: Totals | undefined;
-  #hasTotals = false;
+  /** Undefined until they are computed. */
+  #totals: readonly string[] | undefined;
   #numCells = 0;
   #summing: AbortController | undefined;
   #copying: { abort: AbortController; fraction: number } | undefined;
@@ -54,7 +53,6 @@ export class SelectionBar {
     this.#numCells = rect === undefined ? 0 : numCells(rect);
     this.#summing?.abort();
     this.#totals = undefined;
-    this.#hasTotals = false;
     clearTimeout(this.#restTimer);
     this.#restTimer = setTimeout(() => void this.#sum(), REST_MS);
     this.#host.requestUpdate();
@@ -158,21 +156,11 @@ export class SelectionBar {
   };
 
   #factTexts(): string[] {
-    const facts = [formatCells(this.#numCells)];
-    const totals = this.#totals;
-    if (totals !== undefined) {
-      const about = (text: string, isRounded: boolean) =>
-        `${isRounded ? "≈ " : ""}${groupDigits(text)}`;
-      facts.push(
-        `sum ${about(totals.sum, totals.isSumRounded)}`,
-        `mean ${about(totals.mean, totals.isMeanRounded)}`,
-        `min ${groupDigits(totals.min)}`,
-        `max ${groupDigits(totals.max)}`,
-      );
-    } else if (this.#numCells > MAX_SUMMED_CELLS) {
-      facts.push(`no totals above ${formatCount(MAX_SUMMED_CELLS)}`);
-    } else if (!this.#hasTotals) facts.push("…");
-    return facts;
+    const isLarge = this.#numCells > MAX_SUMMED_CELLS;
+    const totals = isLarge
+      ? [`no totals above ${formatCount(MAX_SUMMED_CELLS)}`]
+      : (this.#totals ?? ["…"]);
+    return [formatCells(this.#numCells), ...totals];
   }
 
   async #sum(): Promise<void> {
@@ -184,18 +172,17 @@ export class SelectionBar {
     }
     const summing = new AbortController();
     this.#summing = summing;
-    let totals: Totals | undefined;
+    let totals: readonly string[] = [];
     try {
       if (this.#numCells <= MAX_SUMMED_CELLS) {
-        const { totalsOf } = await import("./totals.js");
-        totals = await totalsOf(shown, rect, summing.signal);
+        const { totalsWords } = await import("./totals.js");
+        totals = await totalsWords(shown, rect, summing.signal);
       }
     } catch {
       // The grid reports rows that could not be read.
     }
     if (summing.signal.aborted) return;
     this.#totals = totals;
-    this.#hasTotals = true;
     this.#announced = this.#factTexts().join(", ").replace("cells", "cells selected");
     this.#host.requestUpdate();
   }

@@ -206,24 +206,26 @@ function captionOf(summary: Summary): string[] {
 
 /** The number of distinct values, with `≈` if it is estimated; undefined if it is not known. */
 function distinctOf(
-  { nulls, rows, distinct, top = [] }: Summary,
+  { nulls, rows, distinct, distinct_is_approximate, top = [] }: Summary,
   format: (count: number) => string,
 ): string | undefined {
   const counts = top.map(({ count }) => count).filter((count) => count > 0);
   const numValues = rows - nulls;
   if (counts.reduce((total, count) => total + count, 0) === numValues) return format(counts.length);
-  return distinct === null ? undefined : `≈ ${format(Math.min(distinct, numValues))}`;
+  if (distinct === null) return undefined;
+  return about(format(Math.min(distinct, numValues)), distinct_is_approximate);
 }
 
 /** The whole summary as exact texts. */
 function detailsOf({ summary, within, isGrowing }: Summarised): string[] {
   const shown = within ?? summary;
-  const { rows, nulls, min, max, mean, nan = 0, infinite = 0 } = shown;
+  const { rows, nulls, min, max, mean, nan = 0, infinite = 0, empties = 0 } = shown;
   const distinct = distinctOf(shown, formatCount);
   const counted = isGrowing ? `the first ${formatRows(summary.rows)}` : formatRows(rows);
   const counts = [
     ...(distinct === undefined ? [] : [`${distinct} distinct`]),
     nulls === 0 ? "no nulls" : `${formatCount(nulls)} null (${percent(nulls, rows)})`,
+    ...(empties > 0 ? [`${formatCount(empties)} empty`] : []),
     ...(nan > 0 ? [`${formatCount(nan)} NaN`] : []),
     ...(infinite > 0 ? [`${formatCount(infinite)} infinite`] : []),
   ];
@@ -231,10 +233,34 @@ function detailsOf({ summary, within, isGrowing }: Summarised): string[] {
     ...(min === null || max === null
       ? []
       : [min === max ? `all ${quoted(min)}` : `${quoted(min)} to ${quoted(max)}`]),
+    ...spreadOf(shown),
     ...(mean === null ? [] : [`mean ${mean}`]),
     counts.join(", "),
     within === undefined ? counted : `${counted} shown`,
   ];
+}
+
+/** The quartiles of values, or the lengths of texts. */
+function spreadOf({ quartiles, lengths, min, max }: Summary): string[] {
+  const texts: string[] = [];
+  if (quartiles !== undefined && min !== max) {
+    const { lower, median, upper, is_approximate } = quartiles;
+    texts.push(`quartiles ${about([lower, median, upper].join(", "), is_approximate)}`);
+  }
+  if (lengths !== undefined) {
+    const { min, median, max, is_approximate } = lengths;
+    const [least, most] = [formatCount(min), formatCount(max)];
+    texts.push(
+      min === max
+        ? `length ${least}`
+        : `lengths ${least} to ${most}, median ${about(formatCount(median), is_approximate)}`,
+    );
+  }
+  return texts;
+}
+
+function about(text: string, isApproximate: boolean): string {
+  return isApproximate ? `≈ ${text}` : text;
 }
 
 /** A share as percentage: `14 %`; `0 %` only for none, `100 %` only for all. */

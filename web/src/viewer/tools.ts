@@ -1,7 +1,7 @@
 import { type CSSResult, nothing } from "lit";
 import type { Grid } from "../grid/grid.js";
 import type { CellPosition } from "../grid/keyboard.js";
-import { noRows } from "../model/errors.js";
+import type { Predicate } from "../model/predicate.js";
 import type { CopyOptions, ShownRows } from "./clipboard.js";
 import type { FindBar } from "./find-bar.js";
 import type { Inspector } from "./inspector.js";
@@ -21,6 +21,7 @@ export interface ToolsHost {
   requestUpdate(): void;
   readonly updateComplete: Promise<boolean>;
   readonly shadowRoot: ShadowRoot | null;
+  filter: Predicate | null;
 }
 
 /**
@@ -67,20 +68,16 @@ export class Tools {
   }
 
   /** The values of the selected cells; none if nothing is selected. */
-  async selectedValues({ maxCells = 1_000_000 }: SelectedValuesOptions): Promise<SelectedValues> {
+  async selectedValues(options: SelectedValuesOptions): Promise<SelectedValues> {
     const shown = this.#common.shown();
-    const { rect } = this.#grid.selecting;
-    if (shown === undefined || rect === undefined) {
-      return { columns: [], rows: { start: 0, end: 0 } };
-    }
+    const rect = this.#common.rect();
     const { selectedValues } = await import("./selected-values.js");
-    return selectedValues(shown, rect, maxCells);
+    return selectedValues(shown, rect, options);
   }
 
   /** The shown rows as a file. */
   async toBlob(options: RowsFileOptions): Promise<Blob> {
     const shown = this.#common.shown();
-    if (shown === undefined) throw noRows();
     const { rowsFile } = await import("./rows-file.js");
     return rowsFile(shown, options);
   }
@@ -114,6 +111,27 @@ export class Tools {
     if (loaded === undefined) return;
     this.#inspector ??= new loaded.Inspector(this.#common);
     await this.#inspector.open(position);
+  }
+
+  /** Opens the menu of a cell, for an event of the grid. */
+  async menu(position: CellPosition, event: Event): Promise<void> {
+    const { target, type } = event;
+    const isPress = type === "pointerdown";
+    if (isPress && (event as PointerEvent).pointerType !== "touch") return;
+    if (!isPress) event.preventDefault();
+    const loaded = await this.load(import("./cell-menu.js"));
+    loaded?.cellMenu(
+      {
+        ...this.#common,
+        grid: this.#grid,
+        viewer: this.#host,
+        copy: () => this.copy({}),
+        inspect: (at) => this.inspect(at),
+      },
+      position,
+      target as HTMLElement,
+      isPress,
+    );
   }
 
   /** Opens the find bar. */

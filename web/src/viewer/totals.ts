@@ -2,6 +2,7 @@
 
 import type { ColumnValues } from "../api/row-reader.js";
 import type { CellRect } from "../grid/cache.js";
+import { groupDigits } from "../model/counts.js";
 import { isNumericType } from "../model/schema.js";
 import { yieldToEventLoop } from "../rpc/event-loop.js";
 import type { ShownRows } from "./clipboard.js";
@@ -19,6 +20,24 @@ export interface Totals {
   max: string;
 }
 
+/** The totals of the numbers in a rectangle as texts; none without numbers. */
+export async function totalsWords(
+  shown: ShownRows,
+  rect: CellRect,
+  signal: AbortSignal,
+): Promise<string[]> {
+  const totals = await totalsOf(shown, rect, signal);
+  if (totals === undefined) return [];
+  const about = (text: string, isRounded: boolean) =>
+    `${isRounded ? "≈ " : ""}${groupDigits(text)}`;
+  return [
+    `sum ${about(totals.sum, totals.isSumRounded)}`,
+    `mean ${about(totals.mean, totals.isMeanRounded)}`,
+    `min ${groupDigits(totals.min)}`,
+    `max ${groupDigits(totals.max)}`,
+  ];
+}
+
 /** A finite number: `digits` / 10^`scale`. */
 interface Decimal {
   digits: bigint;
@@ -28,7 +47,7 @@ interface Decimal {
 const VALUES_PER_SLICE = 16_384;
 
 /** Totals of the numbers among the cells, computed in slices; undefined if there are none, or on abort. */
-export async function totalsOf(
+async function totalsOf(
   { rows, fields, columns }: ShownRows,
   rect: CellRect,
   signal: AbortSignal,

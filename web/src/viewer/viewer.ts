@@ -116,6 +116,7 @@ export class ColonnadeViewer extends ViewerAttributes {
       void this.#tools.activate(position, (activation) =>
         this.#emit("colonnade-activate", activation),
       ),
+    onMenu: (position, event) => void this.#tools.menu(position, event),
     onSelect: () => {
       this.#tools.bar.follow();
       this.#emit("colonnade-selection", this.selection);

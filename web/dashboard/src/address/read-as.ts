@@ -28,6 +28,11 @@ export function readAs(name: string, column: string, word: string | undefined): 
   return joinTypes(splitTypes(name)[0], types);
 }
 
+/** A list of columns and their types, as in `types=`, with a column read in another way. */
+export function withType(types: string, column: string, word: string): string {
+  return splitTypes(readAs(joinTypes("table", types), column, word))[1];
+}
+
 /** Whether `types=` can name a column: it has no quotes. */
 export function canReadAs(column: string): boolean {
   return !/[,()[\]]/.test(column);

@@ -1,6 +1,6 @@
 import { ColonnadeError, type Field, type Summary } from "colonnade";
 import { html, nothing } from "lit";
-import { summaryCells } from "./summary-cells.js";
+import { NUM_SUMMARY_CELLS, summaryCells } from "./summary-cells.js";
 
 /**
  * The columns of a table, one per row.
@@ -21,9 +21,14 @@ export function columnsTable(
           <th>Column</th>
           <th>Type</th>
           <th class="number">Nulls</th>
+          <th class="number">Empty</th>
           <th class="number">Distinct</th>
           <th>Min</th>
+          <th>25 %</th>
+          <th>Median</th>
+          <th>75 %</th>
           <th>Max</th>
+          <th>Mean</th>
           <th>Distribution</th>
           <th>First rows</th>
         </tr>
@@ -46,9 +51,9 @@ export function columnsTable(
 
 function summaryColumns(summary: Summary | ColonnadeError | undefined, isRequested: boolean) {
   if (summary === undefined)
-    return html`<td colspan="5" class="pending">${isRequested ? "…" : ""}</td>`;
+    return html`<td colspan=${NUM_SUMMARY_CELLS} class="pending">${isRequested ? "…" : ""}</td>`;
   if (summary instanceof ColonnadeError) {
-    return html`<td colspan="5" class="note-error">${summary.message}</td>`;
+    return html`<td colspan=${NUM_SUMMARY_CELLS} class="note-error">${summary.message}</td>`;
   }
   return summaryCells(summary);
 }

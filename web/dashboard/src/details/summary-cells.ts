@@ -5,17 +5,41 @@ import { formatCount } from "../text/format.js";
 const WIDTH_PX = 132;
 const HEIGHT_PX = 26;
 
-/** A column's summary as table cells: nulls, distinct values, extremes and distribution. */
+/** The number of cells of a column's summary. */
+export const NUM_SUMMARY_CELLS = 10;
+
+/** A column's summary as table cells: nulls, empty texts, distinct values, extremes, quartiles, mean and distribution. */
 export function summaryCells(summary: Summary) {
-  const { rows, nulls, distinct, min, max } = summary;
-  const distinctText = distinct === null ? "" : `≈ ${formatCount(distinct)}`;
+  const { rows, nulls, empties, distinct, distinct_is_approximate, min, max, mean } = summary;
+  const distinctText =
+    distinct === null ? "" : about(formatCount(distinct), distinct_is_approximate);
+  const [lower, median, upper] = QUARTILES.map((key) => quartile(summary, key));
   return html`<td class="number" title=${`${formatCount(nulls)} of ${formatCount(rows)}`}>
       ${nulls === 0 ? "0" : percent(nulls, rows)}
     </td>
+    <td class="number">${empties === undefined ? "" : formatCount(empties)}</td>
     <td class="number">${distinctText}</td>
-    <td class="value" title=${min ?? ""}>${min ?? ""}</td>
-    <td class="value" title=${max ?? ""}>${max ?? ""}</td>
+    ${valueCell(min)} ${lower} ${median} ${upper} ${valueCell(max)} ${valueCell(mean)}
     <td>${distribution(summary)}</td>`;
+}
+
+const QUARTILES = ["lower", "median", "upper"] as const;
+
+/** A quartile of values, or else of the lengths of texts. */
+function quartile({ quartiles, lengths }: Summary, key: (typeof QUARTILES)[number]) {
+  if (quartiles !== undefined) return valueCell(about(quartiles[key], quartiles.is_approximate));
+  if (lengths === undefined) return valueCell(null);
+  const length = lengths[key];
+  const text = `${formatCount(length)} ${length === 1 ? "character" : "characters"}`;
+  return html`<td class="value minor">${about(text, lengths.is_approximate)}</td>`;
+}
+
+function valueCell(text: string | null) {
+  return html`<td class="value" title=${text ?? ""}>${text ?? ""}</td>`;
+}
+
+function about(text: string, isApproximate: boolean): string {
+  return isApproximate ? `≈ ${text}` : text;
 }
 
 function distribution({ histogram, top, rows, min, max }: Summary) {

@@ -1,10 +1,10 @@
-import { ColonnadeError, type Field, type Summary } from "colonnade";
-import { html, LitElement, nothing, type PropertyDeclarations, type PropertyValues } from "lit";
+import { ColonnadeError, type Field, type Predicate, type Summary } from "colonnade";
+import { html, LitElement, nothing, type PropertyDeclarations } from "lit";
 import { type CatalogTable, leftOutText } from "../catalog/catalog.js";
 import { QueryResult } from "../server/query-result.js";
 import { fetchJson, isCancelled } from "../server/requests.js";
 import { Semaphore } from "../server/semaphore.js";
-import { formatBytes, formatRows } from "../text/format.js";
+import { formatBytes, formatCount, formatRows } from "../text/format.js";
 import { quoteNameIfNeeded } from "../text/quote.js";
 import { copyButton } from "../ui/copy-button.js";
 import { errorAlert } from "../ui/error-alert.js";
@@ -20,12 +20,14 @@ const SAMPLE_ROWS = 5;
 
 /**
  * The details of a table: its columns with their metadata and summaries, a few rows, and how it is
- * stored.
+ * stored. Summaries and rows are those that pass the filter of the shown rows, unless the user wants all.
  */
 export class TableDetails extends LitElement {
   static override properties: PropertyDeclarations = {
     name: { attribute: false },
     table: { attribute: false },
+    filter: { attribute: false },
+    isWhole: { state: true },
     fields: { state: true },
     sample: { state: true },
     summaries: { state: true },
@@ -38,6 +40,10 @@ export class TableDetails extends LitElement {
   declare name: string;
   /** Undefined while the list of tables is being read, and if there is no such table. */
   declare table: CatalogTable | undefined;
+  /** The filter of the shown rows. */
+  declare filter: Predicate | null;
+  /** Whether all rows are described although the shown ones are filtered. */
+  declare isWhole: boolean;
   /** Undefined until the schema is known. */
   declare fields: readonly Field[] | undefined;
   /** Texts of the first rows. */
@@ -54,6 +60,12 @@ export class TableDetails extends LitElement {
   readonly #requested = new Set<string>();
   #observer: IntersectionObserver | undefined;
 
+  constructor() {
+    super();
+    this.filter = null;
+    this.isWhole = false;
+  }
+
   protected override createRenderRoot(): HTMLElement {
     return this;
   }
@@ -64,10 +76,9 @@ export class TableDetails extends LitElement {
     this.#version = undefined;
   }
 
-  protected override willUpdate(changed: PropertyValues<this>): void {
-    if (!changed.has("table")) return;
+  protected override willUpdate(): void {
     const { table } = this;
-    const version = table && `${table.name}\n${table.version}`;
+    const version = table && [table.name, table.version, JSON.stringify(this.#applied)].join("\n");
     if (version === this.#version) return;
     this.#version = version;
     this.#end();
@@ -104,7 +115,19 @@ export class TableDetails extends LitElement {
       ${leftOutFiles(table)}
       <section>
         <div class="section-head">
-          <h3>Columns</h3>
+          <h3>Columns ${this.filter === null ? nothing : html`<span class="minor">${this.#rowsText}</span>`}</h3>
+          ${
+            this.filter === null
+              ? nothing
+              : html`<button
+                  class="action"
+                  @click=${() => {
+                    this.isWhole = !this.isWhole;
+                  }}
+                >
+                  ${this.isWhole ? "Only the filtered rows" : "All rows"}
+                </button>`
+          }
           ${
             this.isRequested
               ? nothing
@@ -129,8 +152,26 @@ export class TableDetails extends LitElement {
     </div>`;
   }
 
+  /** The filter of the described rows. */
+  get #applied(): Predicate | null {
+    return this.isWhole ? null : this.filter;
+  }
+
+  /** Which rows are described; their number is known from the first summary. */
+  get #rowsText(): string {
+    if (this.isWhole) return "of all rows";
+    for (const summary of this.summaries.values()) {
+      if (!(summary instanceof ColonnadeError)) {
+        const { rows } = summary;
+        return `of the ${formatCount(rows)} filtered ${rows === 1 ? "row" : "rows"}`;
+      }
+    }
+    return "of the filtered rows";
+  }
+
   async #begin(table: CatalogTable): Promise<void> {
-    const result = new QueryResult({ table: table.name });
+    const filter = this.#applied;
+    const result = new QueryResult({ table: table.name, ...(filter === null ? {} : { filter }) });
     this.#result = result;
     this.isRequested = table.rows !== null && table.rows <= MAX_ROWS_AUTOMATIC;
     // A column is summarised once it is visible.

@@ -2,10 +2,10 @@ import { html, LitElement, nothing, type PropertyDeclarations } from "lit";
 import type { Shell } from "../shell/shell.js";
 import { formatRows } from "../text/format.js";
 import { download } from "../ui/icons.js";
+import { placeBelow } from "../ui/popover.js";
 import { csvFields } from "./csv-fields.js";
 import { type CsvOptions, loadCsvOptions, storeCsvOptions } from "./csv-options.js";
 import { EXPORT_FORMATS, type ExportFormat } from "./export.js";
-import { placeBelow } from "./popover.js";
 import { type RowsHere, rowsHere, type ShownRows, shownRows } from "./shown-rows.js";
 import { tray } from "./tray.js";
 

@@ -37,6 +37,22 @@ const YES_OR_NO: Choices = [
   ["true", "Yes"],
   ["false", "No"],
 ];
+const DECIMALS: Choices = [
+  [".", "Point (1.5)"],
+  [",", "Comma (1,5)"],
+];
+const THOUSANDS: Choices = [
+  [".", "Point (1.234)"],
+  [",", "Comma (1,234)"],
+  ["space", "Space (1 234)"],
+  ["'", "Apostrophe (1'234)"],
+  ["none", "None (1234)"],
+];
+const DATES: Choices = [
+  ["dmy", "Day first (31.12.2026)"],
+  ["mdy", "Month first (12/31/2026)"],
+  ["ymd", "Year first (2026/12/31)"],
+];
 const ENCODINGS: Choices = [
   ["UTF-8", "UTF-8"],
   ["UTF-16LE", "UTF-16 little-endian"],
@@ -73,7 +89,9 @@ export function optionFields(form: OptionsForm) {
     ${choiceField(form, "encoding", "Encoding", ENCODINGS)}
     ${
       isDelimited
-        ? html`${choiceField(form, "decimal", "Decimal separator", [[",", "Comma (1,5)"]], "Point (1.5)")}
+        ? html`${choiceField(form, "decimal", "Decimal separator", DECIMALS)}
+          ${choiceField(form, "thousands", "Thousands separator", THOUSANDS)}
+          ${choiceField(form, "dates", "Dates", DATES)}
           ${textField(form, "escape", "Escape character", "none, e.g. \\")}
           ${textField(form, "comment", "Comment character", "none, e.g. #")}
           ${textField(form, "null", "Words for null", "none, e.g. NA,NULL")}`

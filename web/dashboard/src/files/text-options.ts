@@ -6,6 +6,8 @@ export type TextOption =
   | "comment"
   | "header"
   | "decimal"
+  | "thousands"
+  | "dates"
   | "null"
   | "nan"
   | "encoding"

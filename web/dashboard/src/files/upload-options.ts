@@ -1,11 +1,13 @@
-import { ColonnadeError } from "colonnade";
+import { ColonnadeError, type ColonnadeViewer } from "colonnade";
 import { html, LitElement, nothing, type PropertyDeclarations } from "lit";
+import { withType } from "../address/read-as.js";
 import { errorText } from "../server/response-error.js";
 import { cross } from "../ui/icons.js";
 import type { IncomingFile } from "./incoming-file.js";
 import { nameForm } from "./name-form.js";
 import { optionFields } from "./option-fields.js";
 import { fetchPreview } from "./preview.js";
+import { questionsOf, type ReadingQuestion, readingQuestions } from "./reading-questions.js";
 import {
   optionsText,
   type TextOption,
@@ -37,6 +39,7 @@ export class UploadOptions extends LitElement {
     detected: { state: true },
     error: { state: true },
     rows: { state: true },
+    questions: { state: true },
   };
 
   declare incoming: IncomingFile;
@@ -52,6 +55,8 @@ export class UploadOptions extends LitElement {
   declare error: ColonnadeError | undefined;
   /** The response with the preview; null before it arrives. */
   declare rows: Response | null;
+  /** The columns of the preview that have several readings. */
+  declare questions: readonly ReadingQuestion[];
   #abort: AbortController | undefined;
   #timer: ReturnType<typeof setTimeout> | undefined;
   readonly #onTray = () => this.requestUpdate();
@@ -62,6 +67,7 @@ export class UploadOptions extends LitElement {
     this.typed = new Set();
     this.detected = {};
     this.rows = null;
+    this.questions = [];
   }
 
   protected override createRenderRoot(): HTMLElement {
@@ -116,12 +122,14 @@ export class UploadOptions extends LitElement {
               ? nothing
               : html`<p class="tray-error" role="alert">${errorText(error)}</p>`
           }
+          ${readingQuestions(this.questions, (column, word) => this.#read(column, word))}
           <colonnade-viewer
             density="compact"
             ?hidden=${this.error !== undefined}
             .theme=${this.theme}
             .state=${PREVIEW_STATE}
             .source=${this.rows}
+            @colonnade-complete=${(event: Event) => void this.#ask(event.currentTarget as ColonnadeViewer)}
           ></colonnade-viewer>
           <div class="unseen" role="status">
             ${this.rows === null ? "" : `First rows, read with ${optionsText(this.detected)}`}
@@ -157,6 +165,24 @@ export class UploadOptions extends LitElement {
     this.querySelector<HTMLElement>(`.option input[data-option=${key}]`)?.focus();
   }
 
+  /** Notes the columns of the preview that have several readings. */
+  async #ask(viewer: ColonnadeViewer): Promise<void> {
+    const { table } = viewer;
+    if (table === undefined) return;
+    const questions = await questionsOf(table).catch(() => []);
+    if (table === viewer.table) this.questions = questions;
+  }
+
+  /** Reads a column in one of the ways that its values have. */
+  #read(column: string, word: string): void {
+    this.questions = this.questions.filter((question) => question.column !== column);
+    this.#change("types", withType(trimList(this.options.types ?? ""), column, word));
+    void this.updateComplete.then(() => {
+      const next = this.querySelector<HTMLElement>(".question button");
+      (next ?? this.querySelector<HTMLElement>("[data-option=types]"))?.focus();
+    });
+  }
+
   /** Why the upload failed, until an option is changed. */
   get #uploadError(): ColonnadeError | undefined {
     const { state, options } = this.incoming;
@@ -188,6 +214,7 @@ export class UploadOptions extends LitElement {
     } catch (thrown) {
       if (signal.aborted) return;
       this.rows = null;
+      this.questions = [];
       this.error = ColonnadeError.from(thrown, "network_error");
     }
   }

@@ -50,6 +50,7 @@ export function shortcutGroups(pageKeys: readonly PageKey[]): ShortcutGroup[] {
         { keys: [MODIFIER, "A"], does: "Select all; Escape returns to one cell" },
         { keys: [MODIFIER, "C"], does: "Copy the exact values of the selection" },
         { keys: ["Enter"], does: "Show the whole value" },
+        { keys: ["Shift", "F10"], does: "Open the cell's menu: filter by its value" },
         { keys: [MODIFIER, "F"], does: "Find text in cells and column names" },
       ],
     },

@@ -275,7 +275,8 @@ export class Dashboard extends LitElement implements Shell {
     if (this.tables === undefined || !("table" in subject)) return nothing;
     const { table: name } = subject;
     const table = this.#tableInfo && { ...this.#tableInfo, name };
-    return html`<table-details .name=${name} .table=${table}></table-details>`;
+    const { filter } = this.address.state;
+    return html`<table-details .name=${name} .table=${table} .filter=${filter}></table-details>`;
   }
 
   #renderPanels(panels: readonly Panel[]) {

@@ -1,3 +1,5 @@
+import type { Field } from "colonnade";
+
 /** A way to read a column. */
 export interface ReadingChoice {
   /** As the server takes it, e.g. `number(,)`. */
@@ -34,6 +36,16 @@ export function readingChoices(
     const read = value === undefined ? undefined : readValue(word, value);
     return { word, label: labelOf(word), example: read && `${value} → ${read}` };
   });
+}
+
+/** The readings that fit all values that the server has seen; none if there are not several. */
+export function offeredReadings({ metadata }: Field): string[] {
+  try {
+    const words: unknown = JSON.parse(metadata["colonnade.readings"] ?? "[]");
+    return Array.isArray(words) ? words.map(String) : [];
+  } catch {
+    return [];
+  }
 }
 
 /** What is to be chosen, for a question to the user. */

@@ -1,10 +1,10 @@
 import { type ColonnadeError, type ColonnadeViewer, type Field, open } from "colonnade";
 import { html, LitElement, nothing, type PropertyDeclarations, type PropertyValues } from "lit";
 import { canReadAs, readAs, readingsOf } from "../address/read-as.js";
-import { placeBelow } from "../files/popover.js";
 import { rowsUrl } from "../server/requests.js";
 import { formatList } from "../text/quote.js";
-import { isDateReading, type ReadingChoice, readingChoices } from "./choices.js";
+import { placeBelow } from "../ui/popover.js";
+import { isDateReading, offeredReadings, type ReadingChoice, readingChoices } from "./choices.js";
 
 /** The number of first rows that examples are taken from. */
 const SAMPLE_ROWS = 50;
@@ -98,9 +98,11 @@ export class ReadAsMenu extends LitElement {
 
   protected override render() {
     const failed = columnOf(this.error);
-    const open = this.fields.filter((field) => offered(field).length > 0 && canReadAs(field.name));
+    const open = this.fields.filter(
+      (field) => offeredReadings(field).length > 0 && canReadAs(field.name),
+    );
     const [dates, numbers] = [true, false].map((isDate) =>
-      open.filter((field) => isDateReading(offered(field)[0] ?? "") === isDate),
+      open.filter((field) => isDateReading(offeredReadings(field)[0] ?? "") === isDate),
     );
     return html`${failed === undefined ? nothing : this.#renderFailure(failed)}
       ${this.#renderQuestion("Numbers with a decimal point or comma?", numbers ?? [])}
@@ -158,7 +160,7 @@ export class ReadAsMenu extends LitElement {
   }
 
   #choices(field: Field | undefined): ReadingChoice[] {
-    return readingChoices(field === undefined ? [] : offered(field), this.values);
+    return readingChoices(field === undefined ? [] : offeredReadings(field), this.values);
   }
 
   async #open(column: string, opener: HTMLElement): Promise<void> {
@@ -188,15 +190,6 @@ export class ReadAsMenu extends LitElement {
   #take(fields: readonly Field[]): void {
     this.fields = fields;
     this.error = undefined;
-  }
-}
-
-function offered({ metadata }: Field): string[] {
-  try {
-    const words: unknown = JSON.parse(metadata["colonnade.readings"] ?? "[]");
-    return Array.isArray(words) ? words.map(String) : [];
-  } catch {
-    return [];
   }
 }
 
