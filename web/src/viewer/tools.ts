@@ -2,6 +2,7 @@ import { type CSSResult, nothing } from "lit";
 import type { Grid } from "../grid/grid.js";
 import type { CellPosition } from "../grid/keyboard.js";
 import { noRows } from "../model/errors.js";
+import type { Predicate } from "../model/predicate.js";
 import type { CopyOptions, ShownRows } from "./clipboard.js";
 import type { FindBar } from "./find-bar.js";
 import type { Inspector } from "./inspector.js";
@@ -18,6 +19,7 @@ import { SelectionBar } from "./selection-bar.js";
 
 /** The element around the tools. */
 export interface ToolsHost {
+  filter: Predicate | null;
   requestUpdate(): void;
   readonly updateComplete: Promise<boolean>;
   readonly shadowRoot: ShadowRoot | null;
@@ -122,6 +124,7 @@ export class Tools {
     if (loaded === undefined) return;
     this.#find ??= new loaded.FindBar({
       ...this.#common,
+      viewer: this.#host,
       active: () => this.#grid.active,
       goTo: (position) => this.#grid.show(position),
       mark: (marks) => this.#grid.mark(marks),
