@@ -204,3 +204,44 @@ test("booleans have counts, and an exclusion is no condition on nulls", async ({
   await openMenu(page, "row");
   await expect(page.getByLabel("Not", { exact: true })).toHaveValue("3");
 });
+
+test("rows that were only counted are released, at the server too", async ({
+  page,
+  pages,
+  server,
+}) => {
+  await show({ page, pages, server }, FLIGHTS, { memory: "1MiB" });
+  await expect(status(page)).toContainText("Windowed");
+  const before = (await server.queries()).map(({ id }) => id);
+  await openMenu(page, "origin");
+  for (const text of ["h", "hn", "hnl"]) {
+    await page.getByLabel("Search values").fill(text);
+    await expect(list(page).locator("label").first()).toBeVisible();
+    await expect(list(page)).toHaveAttribute("aria-busy", "false");
+  }
+  await expect(list(page).locator("label")).toHaveCount(1);
+  await page.keyboard.press("Escape");
+  await expect.poll(async () => (await server.queries()).map(({ id }) => id)).toEqual(before);
+  await expect(status(page)).toContainText("Windowed");
+});
+
+test("while rows arrive, those that are here are counted", async ({ page, pages, server }) => {
+  await show({ page, pages, server }, "/v1/tables/every_type/rows");
+  await page.evaluate(async (url) => {
+    const bytes = new Uint8Array(await (await fetch(url)).arrayBuffer());
+    const viewer = document.querySelector("colonnade-viewer") as ColonnadeViewer;
+    viewer.source = new ReadableStream({
+      start: (stream) => stream.enqueue(bytes.subarray(0, bytes.length / 2)),
+    });
+  }, `${server.origin}${FLIGHTS}`);
+  await expect(status(page)).toContainText(/^Streaming/);
+  await expect(page.getByRole("gridcell").first()).toBeVisible();
+  await openMenu(page, "origin");
+  await expect(page.getByText(/^Counts of the first [\d,]+ rows\.$/)).toBeVisible();
+  await expect(box(page, /^ORD/)).toBeChecked();
+  // No server can search the rows that have not arrived.
+  await page.getByLabel("Search values").fill("HNL");
+  await expect(page.getByRole("alert")).toContainText("only once all have arrived");
+  await page.getByLabel("Search values").fill("");
+  await expect(page.getByRole("alert")).toHaveCount(0);
+});
