@@ -212,8 +212,16 @@ test("predicates as text", () => {
   expect(describePredicate({ and: [from, { not: from }] })).toBe("a ≥ 1 and not (a ≥ 1)");
   expect(describePredicate(both)).toBe("a is null or b contains “x”");
   expect(describePredicate({ op: "in", column: "c", value: [1, 2] })).toBe("c is one of 1, 2");
+  const others = { or: [{ not: { ...from, op: "eq" } }, { op: "is_null", column: "a" }] } as const;
+  expect(describePredicate(others)).toBe("a ≠ 1");
   const many = Array.from({ length: 12 }, (_, index) => index);
   expect(describePredicate({ op: "in", column: "c", value: many })).toMatch(/ 8, 9 and 2 more$/);
+  const one = { op: "in", column: "c", value: ["x"] } as const;
+  expect(describePredicate(one)).toBe("c = x");
+  expect(describePredicate({ not: one })).toBe("c ≠ x and is not null");
+  expect(describePredicate({ not: { ...one, value: [""] } })).toBe(
+    "c is not empty and is not null",
+  );
   const matches = { op: "matches", value: "x" } as const;
   expect(describePredicate(matches)).toBe("any column contains “x”");
   expect(describePredicate({ ...matches, columns: ["a", "b"] })).toBe("a or b contains “x”");

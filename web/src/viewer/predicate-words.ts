@@ -23,6 +23,8 @@ export function describePredicate(predicate: Predicate): string {
   if ("not" in predicate) return `not (${describePredicate(predicate.not)})`;
   if (predicate.op === "matches")
     return `${searched(predicate.columns)} contains “${predicate.value}”`;
+  const one = onlyOf(predicate);
+  if (one !== predicate) return describePredicate(one);
   const { op, column } = predicate;
   switch (op) {
     case "is_null":
@@ -47,13 +49,23 @@ function exclusion(predicate: Predicate): { column: string; words: string } | un
     const { column, value } = predicate;
     return { column, words: value === "" ? `${column} is not empty` : `${column} ≠ ${value}` };
   }
-  if (!("not" in predicate) || !("op" in predicate.not)) return undefined;
-  const { not } = predicate;
-  if (not.op === "in") {
+  const not = "not" in predicate ? onlyOf(predicate.not) : undefined;
+  if (not === undefined || !("op" in not)) return undefined;
+  const { op } = not;
+  if (op === "eq") return exclusion({ ...not, op: "ne" });
+  if (op === "in") {
     return { column: not.column, words: `${not.column} is none of ${list(not.value)}` };
   }
-  if (not.op !== "contains") return undefined;
+  if (op !== "contains") return undefined;
   return { column: not.column, words: `${not.column} does not contain “${not.value}”` };
+}
+
+/** A list of one value as a comparison with it. */
+function onlyOf(predicate: Predicate): Predicate {
+  if (!("op" in predicate) || predicate.op !== "in") return predicate;
+  const [value] = predicate.value;
+  const isOne = predicate.value.length === 1 && value !== undefined;
+  return isOne ? { op: "eq", column: predicate.column, value } : predicate;
 }
 
 function list(values: readonly PredicateValue[]): string {
