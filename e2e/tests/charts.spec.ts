@@ -237,6 +237,19 @@ test("the table's own filter applies to charts, and stays when a brush is cleare
   await expect(status(page)).toContainText(rowsText(all[0]?.[0]));
 });
 
+test("a search in the filter cannot be charted, and the chart says so", async ({ page, small }) => {
+  const address = addressOf(small, "flights", [["bar", "origin", 0, "count"]]);
+  const filter = JSON.stringify({ op: "matches", value: "hnl" });
+  await page.goto(`${address}&${new URLSearchParams({ filter })}`);
+  await expect(page.getByText("A search cannot be charted")).toBeVisible();
+  const [[numRows] = []] = await small.answer(
+    "select count(*) from flights where origin = 'HNL' or destination = 'HNL'",
+  );
+  await expect(status(page)).toContainText(rowsText(numRows));
+  await page.getByRole("button", { name: "Remove filter: any column contains “hnl”" }).click();
+  await expect(chart(page, "Rows by origin")).toBeVisible();
+});
+
 test("the keyboard moves between values, and selects, applies and clears a range", async ({
   page,
   small,

@@ -140,3 +140,40 @@ test("the bar searches again when it is opened again", async ({ page, stage }) =
   await page.getByRole("button", { name: "Find" }).click();
   await expect(words).toContainText(/^\d+ matches/);
 });
+
+for (const memory of ["1GiB", "1MiB"]) {
+  test(`a search becomes a filter with a memory budget of ${memory}`, { tag: "@firefox" }, async ({
+    page,
+    server,
+    stage,
+  }) => {
+    await stage.show("/v1/tables/flights/rows", { memory });
+    const status = page.getByRole("status");
+    const numRows = async (where: string) => {
+      const [[count] = []] = await server.answer(`select count(*) from flights where ${where}`);
+      return `${Number(count).toLocaleString("en")} rows`;
+    };
+    const filter = () =>
+      viewer(page).evaluate((element) => (element as unknown as { filter: unknown }).filter);
+    await page.getByRole("button", { name: "Find" }).click();
+    const only = page.getByRole("button", { name: "Only these rows" });
+    await expect(only).toBeDisabled();
+    await page.getByLabel("Find in cells and column names").fill("hnl");
+    await only.click();
+    await expect.poll(filter).toEqual({ op: "matches", value: "hnl" });
+    await expect(page.getByText("any column contains “hnl”")).toBeVisible();
+    await expect(status).toContainText(await numRows("origin = 'HNL' or destination = 'HNL'"));
+    await page.getByRole("button", { name: "Remove filter: any column" }).click();
+    await expect.poll(filter).toBeNull();
+
+    await page.getByRole("columnheader", { name: /^origin/ }).click({ modifiers: ["Control"] });
+    await page.getByLabel("Selected columns only").check();
+    await page.getByLabel("Match case").check();
+    await page.getByLabel("Find in cells and column names").fill("HN");
+    await only.click();
+    const columns = ["origin"];
+    const wanted = { op: "matches", value: "HN", columns, match_case: true };
+    await expect.poll(filter).toEqual(wanted);
+    await expect(status).toContainText(await numRows("contains(origin, 'HN')"));
+  });
+}

@@ -127,6 +127,31 @@ test("a large remote file is filtered, sorted, searched and summarised as by a s
   expect(await arrange({ filter: narrow }, "Complete: 3,0")).toBeLessThan(40_000_000);
 });
 
+test("the values of a large remote file are counted after a click", async ({
+  page,
+  open,
+  host,
+  demo,
+}) => {
+  await open("/lineitem.parquet");
+  await expect(page.getByRole("status")).toContainText("Windowed");
+  const columns = ["l_shipmode"];
+  await viewer(page).evaluate((element, state) => Object.assign(element, state), { columns });
+  await page.getByRole("columnheader", { name: /^l_shipmode/ }).click({ button: "right" });
+  const count = page.getByRole("button", { name: "Count the values" });
+  await expect(count).toBeVisible();
+  const before = host.numBytes;
+  await count.click();
+  const values = page.getByRole("group", { name: "Checked values" }).locator("label");
+  await expect(values).toHaveCount(7);
+  expect(host.numBytes - before).toBeLessThan(20_000_000);
+  const rows = await demo.answer(
+    "select l_shipmode, count(*) from lineitem group by 1 order by 2 desc",
+  );
+  const texts = rows.map(([value, count]) => `${value}${Number(count).toLocaleString("en")}`);
+  await expect(values).toHaveText(texts);
+});
+
 test("Load all reads every row, which can then be sorted", { tag: "@full" }, async ({
   page,
   open,

@@ -92,6 +92,8 @@ test.each<[Predicate, string]>([
 test("an error names the column or the value that cannot be compared", () => {
   expect(() => predicateSql({ op: "eq", column: "x", value: 1 }, FIELDS)).toThrow("x");
   expect(() => predicateSql({ op: "eq", column: "d", value: "one" }, FIELDS)).toThrow("“one”");
+  const search = { op: "matches", value: "x" } as const;
+  expect(() => predicateSql({ not: search }, FIELDS)).toThrow("A search cannot be charted");
 });
 
 test("a type has a role in charts and a name in SQL", () => {

@@ -44,6 +44,8 @@ export interface ElementOptions {
   numRows?: number | undefined;
   /** A viewer shows the table: after the first rows, reading pauses until they are painted. */
   isShown?: boolean;
+  /** Instead of the page's budget. */
+  memoryBytes?: number;
   /** The server sorts or filters the rows, so that their numbers are not known. */
   isArranged?: boolean;
   /** Makes the source, if it is rows of a Parquet file that is open. */

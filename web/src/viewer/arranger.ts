@@ -9,6 +9,7 @@ import {
   UNARRANGED,
 } from "../model/arrangement.js";
 import { ColonnadeError } from "../model/errors.js";
+import type { Predicate } from "../model/predicate.js";
 
 /** Rows to show: a table, or a view of it. */
 export interface ArrangedRows {
@@ -118,6 +119,24 @@ export class Arranger {
     if (source === undefined) return undefined;
     this.#base?.keep();
     return arrangedRequest(source, this.#applied, columns);
+  }
+
+  /**
+   * The rows that pass a filter, in any order, without showing them. `isOpened`: the table was opened for them, with
+   * little memory. Call `release` when they are no longer needed.
+   */
+  async rowsFiltered(filter: Predicate | null, signal: AbortSignal) {
+    const [base, shown, sort] = [this.#base, this.#shown, this.#applied.sort];
+    const isShown = isSameArrangement({ sort, filter }, this.#applied);
+    const options = { memoryBytes: 2 ** 20, isShown: false };
+    const rows =
+      shown && isShown ? shown : await this.#make({ sort: [], filter }, true, signal, options);
+    const isOpened = rows.table !== base && !isShown;
+    const release = () => {
+      if (rows !== shown) rows.view?.close();
+      if (isOpened) rows.table.close();
+    };
+    return { rows, isOpened, release };
   }
 
   /** Stops the work and releases the tables and views it opened. */
@@ -238,14 +257,19 @@ export class Arranger {
     this.#swap({ table, view: undefined }, UNARRANGED);
   }
 
-  async #make(wanted: Arrangement, mayBeHere: boolean, signal: AbortSignal): Promise<ArrangedRows> {
+  async #make(
+    wanted: Arrangement,
+    mayBeHere: boolean,
+    signal: AbortSignal,
+    options?: ElementOptions,
+  ): Promise<ArrangedRows> {
     const base = this.#base;
     if (base === undefined) throw new ColonnadeError("closed", "There is no table.");
     const isHere = !this.#isParked;
     const { file } = base;
     const prepare = file && (() => file.arranged(wanted));
     if (isUnarranged(wanted)) {
-      const table = isHere ? base : await this.#open(undefined, signal, { prepare });
+      const table = isHere ? base : await this.#open(undefined, signal, { ...options, prepare });
       return { table, view: undefined };
     }
     const request = base.request && arrangedRequest(base.request, wanted);
@@ -258,7 +282,7 @@ export class Arranger {
     }
     if (!request && !file) throw (await import("./notices.js")).notComplete(base);
     const numRows = wanted.filter === null ? wholeRows(base) : undefined;
-    const rows = { numRows, prepare, isArranged: true };
+    const rows = { ...options, numRows, prepare, isArranged: true };
     return { table: await this.#open(request, signal, rows), view: undefined };
   }
 

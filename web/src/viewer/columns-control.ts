@@ -3,6 +3,7 @@ import type { Grid } from "../grid/grid.js";
 import type { HeaderCallbacks } from "../grid/header-input.js";
 import type { Arrangement } from "../model/arrangement.js";
 import { distinctFields, type Field, isSortableType } from "../model/schema.js";
+import type { Arranger } from "./arranger.js";
 import type { ColumnMenu } from "./column-menu.js";
 import {
   allColumns,
@@ -21,7 +22,7 @@ export interface ColumnsHost {
   grid(): Grid;
   /** The summaries below the names of columns. */
   summaries(): { isShown: boolean };
-  arrangement(): Arrangement;
+  arranger(): Arranger;
   /** Requests other rows, or another order. */
   arrange(change: Partial<Arrangement>): void;
   /** The shown columns changed, or only their widths. */
@@ -83,7 +84,9 @@ export class ColumnsControl implements HeaderCallbacks {
   readonly onSort = (column: number, isAdded: boolean): void => {
     const field = this.shownFields[column];
     if (field === undefined || !isSortableType(field.type)) return;
-    this.#host.arrange({ sort: toggledSort(this.#host.arrangement().sort, field.name, isAdded) });
+    this.#host.arrange({
+      sort: toggledSort(this.#host.arranger().arrangement.sort, field.name, isAdded),
+    });
   };
 
   readonly onMenu = async (column: number): Promise<void> => {
@@ -92,7 +95,7 @@ export class ColumnsControl implements HeaderCallbacks {
     const header = this.#host.grid().headerElement(column);
     if (menu === undefined || field === undefined || header === undefined) return;
     this.#menuName = this.#state.shown[column] ?? "";
-    const { sort, filter } = this.#host.arrangement();
+    const { sort, filter } = this.#host.arranger().arrangement;
     const key = sort.find((each) => each.column === field.name);
     const direction = key?.descending ? "descending" : "ascending";
     menu.open({ field, filter, direction: key && direction });
@@ -155,11 +158,12 @@ export class ColumnsControl implements HeaderCallbacks {
       },
       onFilter: (column, parts) => {
         this.#host.arrange({
-          filter: withConjuncts(this.#host.arrangement().filter, column, parts),
+          filter: withConjuncts(this.#host.arranger().arrangement.filter, column, parts),
         });
       },
       onChange: () => void this.#host.draw(),
       onClose: () => void this.#host.draw(),
+      arranger: this.#host.arranger(),
     });
     return this.#menu;
   }

@@ -1,6 +1,9 @@
 import { html, nothing } from "lit";
 import type { Predicate } from "../model/predicate.js";
-import { conjunctsOf, describePredicate, withoutConjunct } from "./filters.js";
+import { conjunctsOf, withoutConjunct } from "./filters.js";
+import { describePredicate } from "./predicate-words.js";
+
+export { filterBarStyles as styles } from "./filter-bar-styles.js";
 
 /** The filter bar above the rows. Each conjunct has a button that removes it. */
 export function filterBar(filter: Predicate | null, onFilter: (filter: Predicate | null) => void) {

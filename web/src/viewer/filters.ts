@@ -12,13 +12,18 @@ export function conjunction(conjuncts: readonly Predicate[]): Predicate | null {
   return conjuncts.length > 1 ? { and: conjuncts } : (first ?? null);
 }
 
-/** The columns that a predicate names; `matches` without columns, which is about all of them, names none. */
-export function columnsOf(predicate: Predicate | null): ReadonlySet<string> {
+/** The columns that a predicate names. One that searches all columns names those of `all`. */
+export function columnsOf(
+  predicate: Predicate | null,
+  all: readonly string[] = [],
+): ReadonlySet<string> {
   if (predicate === null) return new Set();
-  if ("and" in predicate) return new Set(predicate.and.flatMap((each) => [...columnsOf(each)]));
-  if ("or" in predicate) return new Set(predicate.or.flatMap((each) => [...columnsOf(each)]));
-  if ("not" in predicate) return columnsOf(predicate.not);
-  if (predicate.op === "matches") return new Set(predicate.columns);
+  if ("and" in predicate || "or" in predicate) {
+    const parts = "and" in predicate ? predicate.and : predicate.or;
+    return new Set(parts.flatMap((each) => [...columnsOf(each, all)]));
+  }
+  if ("not" in predicate) return columnsOf(predicate.not, all);
+  if (predicate.op === "matches") return new Set(predicate.columns ?? all);
   return new Set([predicate.column]);
 }
 
@@ -51,31 +56,4 @@ export function withConjuncts(
 function isOnlyOf(conjunct: Predicate, column: string): boolean {
   const columns = columnsOf(conjunct);
   return columns.size === 1 && columns.has(column);
-}
-
-const SIGNS = { eq: "=", ne: "≠", lt: "<", le: "≤", gt: ">", ge: "≥" };
-
-/** A predicate as text: `l_quantity ≥ 50`. */
-export function describePredicate(predicate: Predicate): string {
-  if ("and" in predicate) return predicate.and.map(describePredicate).join(" and ");
-  if ("or" in predicate) return predicate.or.map(describePredicate).join(" or ");
-  if ("not" in predicate) return `not (${describePredicate(predicate.not)})`;
-  if (predicate.op === "matches") {
-    return `${predicate.columns?.join(" or ") ?? "any column"} contains “${predicate.value}”`;
-  }
-  const { op, column } = predicate;
-  switch (op) {
-    case "is_null":
-      return `${column} is null`;
-    case "not_null":
-      return `${column} is not null`;
-    case "in":
-      return `${column} is one of ${predicate.value.join(", ")}`;
-    case "contains":
-      return `${column} contains “${predicate.value}”`;
-    case "starts_with":
-      return `${column} starts with “${predicate.value}”`;
-    default:
-      return `${column} ${SIGNS[op]} ${predicate.value}`;
-  }
 }

@@ -6,13 +6,17 @@ import { type CellMark, markKey } from "../grid/rows.js";
 import { formatCount } from "../model/counts.js";
 import { distinctNames } from "../model/distinct-names.js";
 import { ColonnadeError } from "../model/errors.js";
+import type { Predicate } from "../model/predicate.js";
 import type { ShownRows } from "./clipboard.js";
+import { conjunction, conjunctsOf } from "./filters.js";
 import { Matches } from "./matches.js";
 
 export { findStyles as styles } from "./find-styles.js";
 
 /** What the find bar needs of the viewer. */
 export interface FindBarHost {
+  /** The viewer, whose filter can be changed. */
+  readonly viewer: { filter: Predicate | null };
   requestUpdate(): void;
   /** Resolves when rendering is done. */
   whenUpdated(): Promise<boolean>;
@@ -124,6 +128,13 @@ export class FindBar {
         }</label
       >
       <span class="found" aria-live="polite">${this.#words()}</span>
+      <button
+        title="Filter: rows with a cell that contains the text"
+        ?disabled=${this.#text === ""}
+        @click=${() => this.#filter()}
+      >
+        Only these rows
+      </button>
       ${isSearching ? html`<button @click=${() => this.#stop()}>Stop</button>` : nothing}
       <button aria-label="Previous match" title="Previous match (Shift+Enter)" @click=${() => this.#go(-1)}>↑</button>
       <button aria-label="Next match" title="Next match (Enter)" @click=${() => this.#go(1)}>↓</button>
@@ -197,6 +208,21 @@ export class FindBar {
     this.#search = undefined;
     this.#isStopped = true;
     this.#host.requestUpdate();
+  }
+
+  /** Adds the search to the filter. Hidden columns are not searched. */
+  #filter(): void {
+    const { viewer } = this.#host;
+    const { columns = [], fields = [] } = this.#host.shown() ?? {};
+    const isAll = columns.length === fields.length;
+    const within = this.#within ?? (isAll ? undefined : this.#namesOf([...columns.keys()]));
+    const matches: Predicate = {
+      op: "matches",
+      value: this.#text,
+      ...(within && { columns: within }),
+      ...(this.#matchCase && { match_case: true }),
+    };
+    viewer.filter = conjunction([...conjunctsOf(viewer.filter), matches]);
   }
 
   #go(by: 1 | -1): void {

@@ -43,6 +43,11 @@ export const findStyles = css`
   .find > button {
     min-width: 30px;
   }
+  .find > button:disabled {
+    color: var(--_muted);
+    cursor: default;
+    opacity: 0.6;
+  }
   @container (max-width: 440px) {
     .find {
       position: relative;

@@ -58,7 +58,7 @@ function bytesToRead({ file, schema }: Table, { sort, filter }: Arrangement): nu
   // The rows come from all over the file.
   if (columnBytes === undefined || sort.length > 0) return bytes;
   const names = distinctFields(schema.fields).map(({ name }) => name);
-  return [...columnsOf(filter)].reduce(
+  return [...columnsOf(filter, names)].reduce(
     (sum, name) => sum + (columnBytes[names.indexOf(name)] ?? 0),
     0,
   );

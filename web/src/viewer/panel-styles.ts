@@ -37,7 +37,7 @@ export const panelStyles = css`
     flex: 1 0 40%;
     white-space: nowrap;
   }
-  .picker .choices > button {
+  :is(.picker, .values) .choices > button {
     flex: none;
   }
   .panel form {
@@ -132,27 +132,60 @@ export const panelStyles = css`
     outline-offset: 1px;
   }
 
-  .picker .list {
+  .panel .list {
     display: grid;
+    align-content: start;
     gap: 6px;
     max-height: 320px;
     overflow: auto;
   }
-  .picker b {
+  .panel .note {
+    min-height: 15px;
+    margin: 0;
+    color: var(--_muted);
+    font-size: 11px;
+  }
+  .panel .list b {
     overflow: hidden;
     font-weight: 500;
     text-overflow: ellipsis;
     white-space: nowrap;
   }
-  .picker :is(b, small) {
+  .panel .list :is(b, small) {
     unicode-bidi: isolate;
   }
+  .panel .check small,
   .picker small {
     overflow: hidden;
     color: var(--_muted);
     font-size: 11px;
     text-overflow: ellipsis;
     white-space: nowrap;
+  }
+
+  .values {
+    display: grid;
+    gap: 6px;
+  }
+  /* Its height does not change, because the panel was placed before the values came. */
+  .values .list {
+    gap: 0;
+    height: 168px;
+  }
+  .values .list b {
+    white-space: pre;
+  }
+  .values .list .check {
+    margin: 0;
+  }
+  .values .list small {
+    flex: none;
+    margin-inline-start: auto;
+    padding-inline: 8px 4px;
+  }
+  .values .list .unusual {
+    color: var(--_muted);
+    font-style: italic;
   }
 
   @media (pointer: coarse) {

@@ -29,7 +29,7 @@ export function describe({ sort, filter }: Arrangement): string {
   const columns = [...columnsOf(filter)];
   return [
     ...(keys.length > 0 ? [`sorted by ${keys.join(", ")}`] : []),
-    ...(columns.length > 0 ? [`filtered by ${columns.join(", ")}`] : []),
+    ...(filter ? [columns.length > 0 ? `filtered by ${columns.join(", ")}` : "filtered"] : []),
   ].join(", ");
 }
 

@@ -18,10 +18,10 @@ import { SelectionBar } from "./selection-bar.js";
 
 /** The element around the tools. */
 export interface ToolsHost {
+  filter: Predicate | null;
   requestUpdate(): void;
   readonly updateComplete: Promise<boolean>;
   readonly shadowRoot: ShadowRoot | null;
-  filter: Predicate | null;
 }
 
 /**
@@ -140,6 +140,7 @@ export class Tools {
     if (loaded === undefined) return;
     this.#find ??= new loaded.FindBar({
       ...this.#common,
+      viewer: this.#host,
       active: () => this.#grid.active,
       goTo: (position) => this.#grid.show(position),
       mark: (marks) => this.#grid.mark(marks),

@@ -17,8 +17,6 @@ import type { CopyOptions, ShownRows } from "./clipboard.js";
 import { ColumnsControl } from "./columns-control.js";
 import { followComputation } from "./computation.js";
 import type { ViewerEventMap } from "./events.js";
-import { filterBar } from "./filter-bar.js";
-import { filterBarStyles } from "./filter-bar-styles.js";
 import { goToRowForm } from "./go-to-row.js";
 import { message } from "./message.js";
 import { PageLife } from "./page-life.js";
@@ -89,12 +87,12 @@ const MAX_CELL_CHARS = 300;
  * @csspart selection - the size and totals of the selection
  */
 export class ColonnadeViewer extends ViewerAttributes {
-  static override styles = [viewerStyles, gridStyles, headerStyles, filterBarStyles];
+  static override styles = [viewerStyles, gridStyles, headerStyles];
   #computation = UNKNOWN;
   readonly #columns: ColumnsControl = new ColumnsControl({
     grid: () => this.#grid,
     summaries: () => this.#summaries,
-    arrangement: () => this.#arranger.arrangement,
+    arranger: () => this.#arranger,
     arrange: (change) => {
       this.state = change;
     },
@@ -155,6 +153,8 @@ export class ColonnadeViewer extends ViewerAttributes {
   #abort: AbortController | undefined;
   #startMs = 0;
   #notices: typeof import("./notices.js") | undefined;
+  /** Loaded with the first filter. */
+  #filterBar: typeof import("./filter-bar.js") | undefined;
   /** The source of which all rows are read, although they could load on demand. */
   #whole: TableSource | null = null;
   #ticker: ReturnType<typeof setInterval> | undefined;
@@ -401,7 +401,7 @@ export class ColonnadeViewer extends ViewerAttributes {
     this.#grid.element.hidden = (this.#table?.schema.fields.length ?? 0) === 0;
     return html`<div class="frame">
       ${this.#renderAlert()}
-      ${filterBar(this.#arranger.arrangement.filter, (filter) => {
+      ${this.#filterBar?.filterBar(this.#arranger.arrangement.filter, (filter) => {
         this.filter = filter;
       })}
       ${this.#tools.renderFind()}
@@ -496,7 +496,7 @@ export class ColonnadeViewer extends ViewerAttributes {
     rows: ElementOptions = {},
   ): Promise<Table> {
     const options = { signal, ...this.openOptions, loadAll: source === this.#whole };
-    return openFor({ ...rows, isShown: true }, source ?? "", options);
+    return openFor({ isShown: true, ...rows }, source ?? "", options);
   }
 
   #show(table: Table, isOwned: boolean): void {
@@ -552,6 +552,12 @@ export class ColonnadeViewer extends ViewerAttributes {
   #onArranging(): void {
     this.#summaries.follow();
     this.#grid.setMarks(headerMarks(this.#columns.shownFields, this.#arranger.arrangement));
+    if (this.#arranger.arrangement.filter && !this.#filterBar) void this.#loadFilterBar();
+    this.requestUpdate();
+  }
+
+  async #loadFilterBar(): Promise<void> {
+    this.#filterBar = await this.#tools.load(import("./filter-bar.js"));
     this.requestUpdate();
   }
 

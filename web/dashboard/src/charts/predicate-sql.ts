@@ -49,12 +49,18 @@ type Comparison = keyof typeof SIGNS;
 /**
  * A predicate as an SQL expression that is true for the same rows as at `POST /v1/query`.
  *
- * @throws Error if it names an unknown column, or compares values that cannot be compared
+ * @throws Error if it names an unknown column, compares values that cannot be compared, or searches texts as they are
+ *   shown, because SQL has no such function
  */
 export function predicateSql(predicate: Predicate, fields: readonly ChartField[]): string {
   if ("and" in predicate) return joined(predicate.and, " AND ", "TRUE", fields);
   if ("or" in predicate) return joined(predicate.or, " OR ", "FALSE", fields);
   if ("not" in predicate) return `(NOT ${predicateSql(predicate.not, fields)})`;
+  if (predicate.op === "matches") {
+    throw new Error(
+      `The filter searches for “${predicate.value}”. A search cannot be charted: remove it from the filter.`,
+    );
+  }
   const field = fields.find(({ name }) => name === predicate.column);
   if (field === undefined) throw new Error(`There is no column ${predicate.column} to filter by.`);
   const column = quoteName(field.name);

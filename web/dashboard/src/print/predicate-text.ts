@@ -16,6 +16,9 @@ export function predicateText(predicate: Predicate): string {
   if ("and" in predicate) return joined(predicate.and, "and");
   if ("or" in predicate) return joined(predicate.or, "or");
   if ("not" in predicate) return `not (${predicateText(predicate.not)})`;
+  if (predicate.op === "matches") {
+    return `${predicate.columns?.join(" or ") ?? "any column"} contains ${predicate.value}`;
+  }
   const { op, column } = predicate;
   if (op === "is_null") return `${column} is null`;
   if (op === "not_null") return `${column} is not null`;
