@@ -20,7 +20,7 @@ export { CellKind, RowWindow } from "./model/row-window.js";
 export type { Field, Schema } from "./model/schema.js";
 export type { Quartiles, Summary } from "./model/summary.js";
 export type { CopyOptions } from "./viewer/clipboard.js";
-export type { ViewerEventMap } from "./viewer/events.js";
+export type { ViewerEventMap, ViewerField } from "./viewer/events.js";
 export type { CopyFormat, CsvOptions } from "./viewer/formats.js";
 export type { RowsFileOptions } from "./viewer/rows-file.js";
 export type {

@@ -20,6 +20,7 @@ export abstract class ViewerAttributes extends LitElement {
     workerSrc: { type: String, attribute: "worker-src" },
     wasmSrc: { type: String, attribute: "wasm-src" },
     readerSrc: { type: String, attribute: "reader-src" },
+    fieldColumns: { type: Boolean, attribute: "field-columns" },
     source: { attribute: false },
     headers: { attribute: false },
     fetch: { attribute: false },
@@ -35,6 +36,7 @@ export abstract class ViewerAttributes extends LitElement {
   declare workerSrc: string | null;
   declare wasmSrc: string | null;
   declare readerSrc: string | null;
+  declare fieldColumns: boolean;
   /**
    * Any source that `open` takes; overrides `src`. Other bytes with the same columns are shown as those before them
    * were, in the same order, with the same filter and columns.
@@ -57,6 +59,7 @@ export abstract class ViewerAttributes extends LitElement {
     this.workerSrc = null;
     this.wasmSrc = null;
     this.readerSrc = null;
+    this.fieldColumns = false;
     this.source = null;
     this.headers = null;
     this.fetch = null;

@@ -106,6 +106,27 @@ export const inspectorStyles = css`
   .tree .key {
     color: var(--_accent);
   }
+  .tree .add {
+    min-height: 0;
+    margin-inline-start: 8px;
+    padding: 0 6px;
+    border: 0;
+    background: none;
+    color: var(--_accent);
+    font: inherit;
+  }
+  .branch {
+    position: relative;
+  }
+  .branch > .add {
+    position: absolute;
+    inset-inline-end: 0;
+  }
+  @media (hover: hover) {
+    .tree :not(:hover) > .add:not(:focus-visible) {
+      opacity: 0;
+    }
+  }
   .tree .size {
     color: var(--_muted);
   }

@@ -3,15 +3,17 @@ import { createRef, ref } from "lit/directives/ref.js";
 import type { CellPosition } from "../grid/keyboard.js";
 import { formatCount } from "../model/counts.js";
 import { ColonnadeError } from "../model/errors.js";
-import type { Field } from "../model/schema.js";
+import { distinctFields, type Field } from "../model/schema.js";
 import { bytesOf, hexLines, imageTypeOf } from "./binary.js";
 import { type ShownRows, toClipboard } from "./clipboard.js";
+import type { ViewerField } from "./events.js";
 import { type JsonNode, parseJson } from "./json-tree.js";
 
 export { inspectorStyles as styles } from "./inspector-styles.js";
 
 /** What the inspector needs of the viewer. */
 export interface InspectorHost {
+  readonly viewer: EventTarget & { readonly fieldColumns: boolean };
   requestUpdate(): void;
   /** Resolves when rendering is done. */
   whenUpdated(): Promise<boolean>;
@@ -59,7 +61,7 @@ export class Inspector {
   async open(position: CellPosition): Promise<void> {
     const shown = this.#host.shown();
     const column = shown?.columns[position.column];
-    const field = column === undefined ? undefined : shown?.fields[column];
+    const field = distinctFields(shown?.fields ?? [])[column ?? -1];
     if (shown === undefined || column === undefined || field === undefined) return;
     this.#forget();
     const inspected: Inspected = { ...position, field, content: undefined, error: undefined };
@@ -129,7 +131,7 @@ export class Inspector {
     if (text === null) return html`<p class="kind">null</p>`;
     if (bytes !== undefined) return this.#renderBytes(bytes, image);
     if (tree !== undefined)
-      return html`<div class="tree">${this.#renderNode(undefined, tree, true)}</div>`;
+      return html`<div class="tree">${this.#renderNode([], tree, true)}</div>`;
     if (text === "") return html`<p class="kind">Empty text</p>`;
     return html`<pre>${text}</pre>`;
   }
@@ -148,31 +150,34 @@ export class Inspector {
       }`;
   }
 
-  #renderNode(name: string | undefined, node: JsonNode, isOpen: boolean): TemplateResult {
+  #renderNode(path: ViewerField["path"], node: JsonNode, isOpen: boolean): TemplateResult {
+    const name = path.at(-1);
     const label = name === undefined ? nothing : html`<span class="key">${name}</span>: `;
+    const add = this.#renderAdd(path);
     if (node.kind === "string") {
-      return html`<div class="leaf">${label}<span class="quoted">${JSON.stringify(node.text)}</span></div>`;
+      return html`<div class="leaf">${label}<span class="quoted">${JSON.stringify(node.text)}</span>${add}</div>`;
     }
     if (node.kind === "literal") {
-      return html`<div class="leaf">${label}<span class="literal">${node.text}</span></div>`;
+      return html`<div class="leaf">${label}<span class="literal">${node.text}</span>${add}</div>`;
     }
     const isArray = node.kind === "array";
-    const children: [string, JsonNode][] = isArray
-      ? node.items.map((item, index) => [String(index), item])
+    const children: [string | number, JsonNode][] = isArray
+      ? node.items.map((item, index) => [index, item])
       : node.members;
     const size = `${formatCount(children.length)} ${isArray ? "item" : "member"}${children.length === 1 ? "" : "s"}`;
     const summary = html`${label}<span class="size">${isArray ? `[${size}]` : `{${size}}`}</span>`;
-    if (children.length === 0) return html`<div class="leaf">${summary}</div>`;
+    if (children.length === 0) return html`<div class="leaf">${summary}${add}</div>`;
     const isShown = this.#open.get(node) ?? isOpen;
     const numShown = this.#numItems.get(node) ?? ITEMS_PER_PAGE;
     // A closed node is not rendered, because a cell can hold a million values.
-    return html`<details ?open=${isShown} @toggle=${(event: Event) => this.#onToggle(node, event)}>
+    // A button inside a summary would be a button inside a button.
+    return html`<div class="branch">${add}<details ?open=${isShown} @toggle=${(event: Event) => this.#onToggle(node, event)}>
       <summary>${summary}</summary>
       ${
         isShown
           ? html`${children
               .slice(0, numShown)
-              .map(([key, child]) => this.#renderNode(key, child, children.length <= 8))}
+              .map(([key, child]) => this.#renderNode([...path, key], child, children.length <= 8))}
             ${
               children.length <= numShown
                 ? nothing
@@ -182,7 +187,25 @@ export class Inspector {
             }`
           : nothing
       }
-    </details>`;
+    </details></div>`;
+  }
+
+  /** The button that asks the page for a column of this part of the value. */
+  #renderAdd(path: ViewerField["path"]) {
+    const { viewer } = this.#host;
+    const field = this.#inspected?.field;
+    // The entries of maps have no fixed positions.
+    const canAdd = viewer.fieldColumns && field && path.length > 0 && !/\bmap</.test(field.type);
+    if (!canAdd) return nothing;
+    const add = () => {
+      this.close();
+      const detail: ViewerField = { column: field.name, path };
+      const options = { detail, bubbles: true, composed: true };
+      viewer.dispatchEvent(new CustomEvent("colonnade-field", options));
+    };
+    return html`<button class="add" aria-label=${`Add as column: ${path.join(".")}`} @click=${add}>
+      Add as column
+    </button>`;
   }
 
   #onToggle(node: JsonNode, event: Event): void {

@@ -17,8 +17,9 @@ import {
 import { SelectionBar } from "./selection-bar.js";
 
 /** The element around the tools. */
-export interface ToolsHost {
+export interface ToolsHost extends EventTarget {
   filter: Predicate | null;
+  readonly fieldColumns: boolean;
   requestUpdate(): void;
   readonly updateComplete: Promise<boolean>;
   readonly shadowRoot: ShadowRoot | null;
@@ -43,6 +44,7 @@ export class Tools {
     this.#host = host;
     this.#grid = grid;
     this.#common = {
+      viewer: host,
       requestUpdate: () => host.requestUpdate(),
       whenUpdated: () => host.updateComplete,
       shown,
@@ -124,7 +126,6 @@ export class Tools {
       {
         ...this.#common,
         grid: this.#grid,
-        viewer: this.#host,
         copy: () => this.copy({}),
         inspect: (at) => this.inspect(at),
       },
@@ -140,7 +141,6 @@ export class Tools {
     if (loaded === undefined) return;
     this.#find ??= new loaded.FindBar({
       ...this.#common,
-      viewer: this.#host,
       active: () => this.#grid.active,
       goTo: (position) => this.#grid.show(position),
       mark: (marks) => this.#grid.mark(marks),

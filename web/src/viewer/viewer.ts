@@ -64,6 +64,7 @@ const MAX_CELL_CHARS = 300;
  * @attr worker-src - URL of `worker.js`; default: the folder of the package's script
  * @attr wasm-src - URL of `colonnade.wasm`; default: the folder of `worker.js`
  * @attr reader-src - URL of `reader.js`, which reads Parquet files; default: the folder of the package's script
+ * @attr field-columns - offers nested values of the inspector as columns; the page adds them at `colonnade-field`
  *
  * @fires colonnade-schema - the columns are known
  * @fires colonnade-progress - rows arrived, or the state changed
@@ -74,6 +75,7 @@ const MAX_CELL_CHARS = 300;
  * @fires colonnade-state - columns, order, filter or the first visible row changed
  * @fires colonnade-selection - the selection changed; null if nothing is selected
  * @fires colonnade-activate - a cell was activated by a double click or Enter; cancelable, else the inspector opens
+ * @fires colonnade-field - a nested value is to become a column, see `field-columns`
  *
  * @csspart grid - header and rows
  * @csspart header - the row of column names
