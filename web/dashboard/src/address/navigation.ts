@@ -55,9 +55,12 @@ export class Navigation {
     this.#dropPending();
   }
 
-  /** Goes to a subject as it was left, and requests its rows again. */
-  go(subject: Subject, { view, statement }: { view?: View; statement?: number } = {}): void {
-    this.#moveTo(subject, view, statement);
+  /** Goes to a subject in a state, or as it was left, and requests its rows again. */
+  go(
+    subject: Subject,
+    { view, statement, state }: { view?: View; statement?: number; state?: RowsState } = {},
+  ): void {
+    this.#moveTo(subject, view, statement, state);
     this.#host.show(this.#address, true, statement);
   }
 
@@ -113,9 +116,14 @@ export class Navigation {
     history.replaceState(history.state, "", formatAddress(this.#address));
   }
 
-  #moveTo(subject: Subject, view: View | undefined, statement: number | undefined): void {
+  #moveTo(
+    subject: Subject,
+    view: View | undefined,
+    statement: number | undefined,
+    state?: RowsState,
+  ): void {
     this.#leave();
-    const left = this.#left.get(JSON.stringify(subject));
+    const left = state ? { state } : this.#left.get(JSON.stringify(subject));
     this.#move({ ...subjectAddress(subject, view), ...left }, statement);
   }
 

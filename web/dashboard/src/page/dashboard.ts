@@ -1,4 +1,4 @@
-import type { ColonnadeViewer } from "colonnade";
+import type { ColonnadeViewer, ViewerField } from "colonnade";
 import { html, LitElement, nothing, type PropertyDeclarations } from "lit";
 import {
   type Address,
@@ -15,6 +15,7 @@ import { storedResult } from "../queries/queries.js";
 import { reuseResult } from "../queries/reused-result.js";
 import type { Panel, Shell } from "../shell/shell.js";
 import { applyTheme, loadTheme, nextTheme, type Theme, themeIcon } from "../shell/theme.js";
+import { fieldColumn } from "../sql/field-column.js";
 import { StatementsControl } from "../sql/statements-control.js";
 import type { NotificationEvent } from "../ui/copy-button.js";
 import { list, mark } from "../ui/icons.js";
@@ -139,6 +140,8 @@ export class Dashboard extends LitElement implements Shell {
   protected override willUpdate(): void {
     for (const viewer of this.#openRows.viewers) viewer.theme = this.theme;
     this.viewer.hidden = !this.#rows.isShown;
+    const { subject } = this.address;
+    this.viewer.fieldColumns = subject !== undefined && !("file" in subject);
     this.#openRows.putAside();
   }
 
@@ -160,7 +163,7 @@ export class Dashboard extends LitElement implements Shell {
             ${hasRows ? nothing : welcome(this.tables, this.#exampleColumns, (to) => this.go(to))}
             ${hasRows && view === "rows" ? this.#renderStaleRowsNote() : nothing}
             ${hasRows && view === "rows" ? this.#renderReadAs() : nothing}
-            <div class=${this.isRunning ? "shown running" : "shown"} ?hidden=${this.viewer.hidden}>${this.viewer}${this.#renderPanels(sidePanels)}</div>
+            <div class=${this.isRunning ? "shown running" : "shown"} ?hidden=${this.viewer.hidden} @colonnade-field=${this.#onField}>${this.viewer}${this.#renderPanels(sidePanels)}</div>
             ${this.#renderOtherView()}
           </div>
         </div>
@@ -278,6 +281,16 @@ export class Dashboard extends LitElement implements Shell {
     const { filter } = this.address.state;
     return html`<table-details .name=${name} .table=${table} .filter=${filter}></table-details>`;
   }
+
+  readonly #onField = ({ detail }: CustomEvent<ViewerField>) => {
+    const { subject, state } = this.address;
+    if (subject === undefined || "file" in subject) return;
+    const fields = this.viewer.table?.schema.fields ?? [];
+    const { sql, name } = fieldColumn(subject, detail, fields);
+    const { columns } = state;
+    const shown = columns.shown && [...columns.shown, name];
+    this.#statements.runInNewTab(sql, { ...state, columns: { ...columns, shown }, row: 0 });
+  };
 
   #renderPanels(panels: readonly Panel[]) {
     return panels.map((panel) => panel(this));

@@ -1,6 +1,6 @@
 import type { ColonnadeViewer } from "colonnade";
 import { html } from "lit";
-import type { Address, Subject, View } from "../address/address.js";
+import type { Address, RowsState, Subject, View } from "../address/address.js";
 import type { Navigation } from "../address/navigation.js";
 import { splitTypes } from "../address/read-as.js";
 import type { CatalogTable } from "../catalog/catalog.js";
@@ -91,6 +91,13 @@ export class StatementsControl {
     const shown = this.#current ?? this.#openDraft();
     const { id } = this.#statements.run(sql, shown?.id);
     this.#navigation.go({ sql }, { view, statement: id });
+  }
+
+  /** Runs a statement in a new tab, and shows its rows in a state. */
+  runInNewTab(sql: string, state: RowsState): void {
+    this.#openDraft();
+    const { id } = this.#statements.open(sql, sql);
+    this.#navigation.go({ sql }, { statement: id, state });
   }
 
   /** Opens a statement in a new tab without running it. */
