@@ -35,6 +35,8 @@ mod web_files;
 
 #[path = "http/idle.rs"]
 mod idle;
+#[path = "http/json_functions.rs"]
+mod json_functions;
 #[path = "http/kernels.rs"]
 mod kernels;
 #[path = "http/lake_folders.rs"]

@@ -4,7 +4,7 @@ use arrow_array::{Array, ArrayRef};
 
 use super::key::{Keyed, Physical, each_native, with_native};
 use super::numbered::Numbered;
-use crate::semantics::{Bins, Distribution, FloatSum};
+use crate::semantics::{Bins, Distribution, FloatSum, float_key};
 
 /// The assumed average size in bytes of a counted value.
 const COUNTED_BYTES: usize = 64;
@@ -16,12 +16,12 @@ pub(super) enum Spread {
         bins: Bins<i128>,
         /// `None` if it exceeded 128 bits.
         sum: Option<i128>,
-        values: Distribution<i128>,
+        values: Distribution,
     },
     Float {
         bins: Bins<f64>,
         sum: FloatSum,
-        values: Distribution<f64>,
+        values: Distribution,
     },
     /// The number of rows for each value; `None` if there are too many values.
     Counts(Option<Counts>),
@@ -93,18 +93,16 @@ impl Counts {
 
     /// The most frequent values. Equally frequent ones are in the order of their bytes.
     pub(super) fn top(&self) -> Vec<(&[u8], u64)> {
-        let numbered = self.counts.iter().enumerate();
-        let mut top: Vec<(&[u8], u64)> = numbered
-            .map(|(number, count)| (self.known.bytes(number), *count))
-            .collect();
-        let is_before = |(bytes, count): &(&[u8], u64), (others, other_count): &(&[u8], u64)| {
-            (Reverse(count), bytes).cmp(&(Reverse(other_count), others))
-        };
-        if top.len() > self.num_top {
-            top.select_nth_unstable_by(self.num_top, is_before);
-            top.truncate(self.num_top);
+        let mut top: Vec<(&[u8], u64)> = Vec::new();
+        for (number, &count) in self.counts.iter().enumerate() {
+            let bytes = self.known.bytes(number);
+            let at =
+                top.partition_point(|known| (Reverse(known.1), known.0) < (Reverse(count), bytes));
+            if at < self.num_top {
+                top.truncate(self.num_top - 1);
+                top.insert(at, (bytes, count));
+            }
         }
-        top.sort_unstable_by(is_before);
         top
     }
 
@@ -208,8 +206,7 @@ impl Spread {
                     if let (Some(value), 1..) = (value.filter(|value| value.is_finite()), weight) {
                         let value = value.float() / unit;
                         bins.add_near(&value, weight, ((value - lowest) * scale) as usize);
-                        // A zero of any sign is the same value.
-                        values.add(value + 0.0, weight);
+                        values.add(float_key(value), weight);
                         sum.add_times(value, weight);
                     }
                 });

@@ -13,8 +13,8 @@ use super::row_order::RowOrder;
 use super::spread::{Counts, Spread};
 use super::totals::{Extreme, Totals};
 use crate::semantics::{
-    Bins, Distribution, ExactMean, FloatSum, Quartiles, exact_edges, float_edges, largest_value,
-    rounded_mean, value_type,
+    Bins, Distribution, ExactMean, FloatSum, Quartiles, exact_edges, float_edges, float_of_key,
+    largest_value, rounded_mean, value_type,
 };
 use crate::table::Table;
 use crate::text::{
@@ -382,8 +382,8 @@ impl SummaryJob {
         let json = self.json(zones);
         let num_kept = match &self.spread {
             Some(Spread::Counts(Some(counts))) => counts.len(),
-            Some(Spread::Exact { values, .. }) => values.len(),
-            Some(Spread::Float { values, .. }) => values.len(),
+            Some(Spread::Exact { values, .. }) => values.num_kept(),
+            Some(Spread::Float { values, .. }) => values.num_kept(),
             _ => 0,
         };
         if num_kept > MAX_KEPT {
@@ -432,10 +432,10 @@ impl SummaryJob {
             put("empties", json!(totals.lengths.num_empty()));
             let lengths = totals.lengths.extremes().zip(totals.lengths.quartiles());
             if let Some(((min, max), quartiles)) = lengths {
-                let mut lengths = quartiles_json(&quartiles, |length| json!(length));
-                lengths.insert("min".to_owned(), json!(min));
-                lengths.insert("max".to_owned(), json!(max));
-                put("lengths", Value::Object(lengths));
+                let mut lengths = quartiles_json(&quartiles.map(Value::from));
+                lengths["min"] = json!(min);
+                lengths["max"] = json!(max);
+                put("lengths", lengths);
             }
         }
         let mut mean = None;
@@ -462,12 +462,15 @@ impl SummaryJob {
                     None => ticks_texts(value_type, &bins.edges, zones),
                 };
                 put("histogram", json!({"edges": edges, "counts": bins.counts}));
+                let text = |value| match scale {
+                    Some(scale) => digits_text(value, scale),
+                    None => ticks_texts(value_type, &[value], zones).concat(),
+                };
                 if let Some(quartiles) = values.quartiles() {
-                    let text = |value| match scale {
-                        Some(scale) => json!(digits_text(value, scale)),
-                        None => json!(ticks_texts(value_type, &[value], zones).concat()),
-                    };
-                    put("quartiles", Value::Object(quartiles_json(&quartiles, text)));
+                    put(
+                        "quartiles",
+                        quartiles_json(&quartiles.map(|value| text(value).into())),
+                    );
                 }
             }
             Some(Spread::Float { bins, sum, values }) => {
@@ -476,8 +479,8 @@ impl SummaryJob {
                 let edges: Vec<String> = bins.edges.iter().map(|edge| float_text(*edge)).collect();
                 put("histogram", json!({"edges": edges, "counts": bins.counts}));
                 if let Some(quartiles) = values.quartiles() {
-                    let text = |value| json!(float_text(value));
-                    put("quartiles", Value::Object(quartiles_json(&quartiles, text)));
+                    let text = |key| float_text(float_of_key(key)).into();
+                    put("quartiles", quartiles_json(&quartiles.map(text)));
                 }
             }
             Some(Spread::Counts(Some(counts))) => {
@@ -490,25 +493,13 @@ impl SummaryJob {
     }
 }
 
-fn quartiles_json<T: Copy>(
-    quartiles: &Quartiles<T>,
-    json: impl Fn(T) -> Value,
-) -> Map<String, Value> {
-    let Quartiles {
-        lower,
-        median,
-        upper,
-        is_approximate,
-    } = *quartiles;
-    let values = [
-        ("lower", json(lower)),
-        ("median", json(median)),
-        ("upper", json(upper)),
-    ];
-    let all = values
-        .into_iter()
-        .chain([("is_approximate", json!(is_approximate))]);
-    all.map(|(key, value)| (key.to_owned(), value)).collect()
+fn quartiles_json(quartiles: &Quartiles<Value>) -> Value {
+    json!({
+        "lower": quartiles.lower,
+        "median": quartiles.median,
+        "upper": quartiles.upper,
+        "is_approximate": quartiles.is_approximate,
+    })
 }
 
 /// The most frequent values. Equally frequent ones are in the order of their bytes.

@@ -25,7 +25,7 @@ pub use near_names::near_names;
 pub use pattern::Pattern;
 pub use position::Position;
 pub use predicate::{Comparison, Matches, Predicate, Test, no_plain_text};
-pub use quartiles::{Distribution, Lengths, Quartiles};
+pub use quartiles::{Distribution, Lengths, Quartiles, float_key, float_of_key};
 
 /// A refused request: what was wrong, and what would be right, one line each.
 #[derive(Debug, Clone, PartialEq, Eq)]

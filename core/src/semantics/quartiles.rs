@@ -1,5 +1,3 @@
-use std::collections::BTreeMap;
-
 /// Values that are kept at most, with their weights.
 const MAX_ITEMS: usize = 1 << 18;
 
@@ -17,13 +15,25 @@ pub struct Quartiles<T> {
     pub is_approximate: bool,
 }
 
+impl<T> Quartiles<T> {
+    /// The same quartiles in another form.
+    pub fn map<U>(self, form: impl Fn(T) -> U) -> Quartiles<U> {
+        Quartiles {
+            lower: form(self.lower),
+            median: form(self.median),
+            upper: form(self.upper),
+            is_approximate: self.is_approximate,
+        }
+    }
+}
+
 impl<T: Copy> Quartiles<T> {
     /// The quartiles of values in ascending order, with their weights, which together are `total`. `None` if there are
     /// no values.
     fn of(ascending: impl Iterator<Item = (T, u64)>, total: u64) -> Option<Self> {
         let rank = |quarters: u64| (u128::from(total) * u128::from(quarters)).div_ceil(4) as u64;
         let mut ranks = [1, 2, 3].map(rank).into_iter().peekable();
-        let (mut found, mut so_far) = (Vec::with_capacity(3), 0);
+        let (mut found, mut so_far) = (Vec::new(), 0);
         for (value, weight) in ascending {
             so_far += weight;
             while ranks.next_if(|rank| *rank <= so_far).is_some() {
@@ -40,19 +50,33 @@ impl<T: Copy> Quartiles<T> {
     }
 }
 
+/// A number of the order of floats that are finite; a zero of any sign is the same.
+#[must_use]
+pub fn float_key(value: f64) -> i128 {
+    let bits = (value + 0.0).to_bits() as i64;
+    i128::from(bits ^ ((bits >> 63) as u64 >> 1) as i64)
+}
+
+/// The float of a [`float_key`].
+#[must_use]
+pub fn float_of_key(key: i128) -> f64 {
+    let bits = key as i64;
+    f64::from_bits((bits ^ ((bits >> 63) as u64 >> 1) as i64) as u64)
+}
+
 /// Values with weights, of which quartiles are taken: all of them while few are different, and then a sample.
 ///
 /// What is kept is sorted and thinned in the manner of Karnin, Lang and Liberty, "Optimal Quantile Approximation in
 /// Streams", 2016: of the values that weigh less than the unit, every one that completes a unit stays.
 #[derive(Debug, Clone)]
-pub struct Distribution<T> {
-    items: Vec<(T, u64)>,
+pub struct Distribution {
+    items: Vec<(i128, u64)>,
     /// A value that weighs less is kept with the probability of its share, and then has this weight.
     unit: u64,
     random: u64,
 }
 
-impl<T> Default for Distribution<T> {
+impl Default for Distribution {
     fn default() -> Self {
         Self {
             items: Vec::new(),
@@ -62,10 +86,10 @@ impl<T> Default for Distribution<T> {
     }
 }
 
-impl<T: Copy + PartialOrd> Distribution<T> {
-    /// Adds a value, which is comparable to all others, `weight` times.
+impl Distribution {
+    /// Adds a value `weight` times.
     #[inline]
-    pub fn add(&mut self, value: T, weight: u64) {
+    pub fn add(&mut self, value: i128, weight: u64) {
         if weight >= self.unit {
             self.items.push((value, weight));
         } else if self.random() % self.unit < weight {
@@ -80,18 +104,12 @@ impl<T: Copy + PartialOrd> Distribution<T> {
 
     /// The number of values that are kept.
     #[must_use]
-    pub fn len(&self) -> usize {
+    pub fn num_kept(&self) -> usize {
         self.items.len()
     }
 
-    /// Whether no value was added.
-    #[must_use]
-    pub fn is_empty(&self) -> bool {
-        self.items.is_empty()
-    }
-
     /// The quartiles; `None` if there are no values.
-    pub fn quartiles(&mut self) -> Option<Quartiles<T>> {
+    pub fn quartiles(&mut self) -> Option<Quartiles<i128>> {
         self.merge();
         let total = self.items.iter().map(|(_, weight)| weight).sum();
         let quartiles = Quartiles::of(self.items.iter().copied(), total)?;
@@ -103,9 +121,7 @@ impl<T: Copy + PartialOrd> Distribution<T> {
 
     /// Sorts the values and joins equal ones.
     fn merge(&mut self) {
-        self.items.sort_unstable_by(|(a, _), (b, _)| {
-            a.partial_cmp(b).unwrap_or(std::cmp::Ordering::Equal)
-        });
+        self.items.sort_unstable();
         self.items.dedup_by(|next, kept| {
             let is_equal = next.0 == kept.0;
             kept.1 += if is_equal { next.1 } else { 0 };
@@ -113,6 +129,7 @@ impl<T: Copy + PartialOrd> Distribution<T> {
         });
     }
 
+    #[cold]
     fn thin(&mut self) {
         self.merge();
         while self.items.len() > MAX_ITEMS / 2 {
@@ -151,14 +168,15 @@ const NUM_SHORT: usize = 128;
 #[derive(Debug, Clone)]
 pub struct Lengths {
     short: [u64; NUM_SHORT],
-    long: BTreeMap<usize, u64>,
+    /// Other lengths, ascending, with their counts.
+    long: Vec<(usize, u64)>,
 }
 
 impl Default for Lengths {
     fn default() -> Self {
         Self {
             short: [0; NUM_SHORT],
-            long: BTreeMap::new(),
+            long: Vec::new(),
         }
     }
 }
@@ -169,9 +187,14 @@ impl Lengths {
     pub fn add(&mut self, text: &[u8], weight: u64) {
         let is_start = |byte: &&u8| **byte & 0xC0 != 0x80;
         let num_chars = text.iter().filter(is_start).count();
-        match self.short.get_mut(num_chars) {
-            Some(count) => *count += weight,
-            None => *self.long.entry(num_chars).or_default() += weight,
+        if let Some(count) = self.short.get_mut(num_chars) {
+            *count += weight;
+            return;
+        }
+        let at = self.long.partition_point(|(length, _)| *length < num_chars);
+        match self.long.get_mut(at) {
+            Some((length, count)) if *length == num_chars => *count += weight,
+            _ => self.long.insert(at, (num_chars, weight)),
         }
     }
 
@@ -198,7 +221,7 @@ impl Lengths {
 
     fn ascending(&self) -> impl Iterator<Item = (usize, u64)> {
         let short = self.short.iter().copied().enumerate();
-        let long = self.long.iter().map(|(length, count)| (*length, *count));
+        let long = self.long.iter().copied();
         short.chain(long).filter(|(_, count)| *count > 0)
     }
 }
@@ -207,7 +230,7 @@ impl Lengths {
 mod tests {
     use super::*;
 
-    fn of<T: Copy + PartialOrd>(values: impl IntoIterator<Item = T>) -> Option<(T, T, T, bool)> {
+    fn of(values: impl IntoIterator<Item = i128>) -> Option<(i128, i128, i128, bool)> {
         let mut distribution = Distribution::default();
         values
             .into_iter()
@@ -218,17 +241,30 @@ mod tests {
 
     #[test]
     fn few_values_have_exact_quartiles() {
-        assert_eq!(of([0i128; 0]), None);
+        assert_eq!(of([]), None);
         assert_eq!(of([7]), Some((7, 7, 7, false)));
         assert_eq!(of([2, 1]), Some((1, 1, 2, false)));
         assert_eq!(of([4, 3, 2, 1]), Some((1, 2, 3, false)));
         assert_eq!(of([5, 4, 3, 2, 1]), Some((2, 3, 4, false)));
-        assert_eq!(of([0.5, -0.5, 1e300]), Some((-0.5, 0.5, 1e300, false)));
+        let floats = [
+            f64::MIN,
+            -1e300,
+            -0.5,
+            -0.0,
+            0.0,
+            5e-324,
+            0.5,
+            1e300,
+            f64::MAX,
+        ];
+        let keys = floats.map(float_key);
+        assert!(keys.is_sorted() && keys[3] == keys[4]);
+        assert_eq!(keys.map(float_of_key), floats);
     }
 
     #[test]
     fn many_rows_of_few_values_have_exact_quartiles() {
-        let values = (0..3_000_000u64).map(|index| index % 100_000);
+        let values = (0..3_000_000).map(|index| index % 100_000);
         assert_eq!(of(values), Some((24_999, 49_999, 74_999, false)));
     }
 
@@ -244,11 +280,11 @@ mod tests {
 
     #[test]
     fn quartiles_of_a_sample_are_near() {
-        let many = 5_000_000u64;
-        let orders: [fn(u64) -> u64; 3] = [
+        let many = 5_000_000i128;
+        let orders: [fn(i128) -> i128; 3] = [
             |index| index,
             |index| 5_000_000 - index,
-            |index| index.wrapping_mul(2_654_435_761) % 5_000_011,
+            |index| index * 2_654_435_761 % 5_000_011,
         ];
         for order in orders {
             // A value of 30 % of the rows stands between the others.

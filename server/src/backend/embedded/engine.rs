@@ -30,7 +30,7 @@ use crate::backend::embedded::partition_reader::{
 };
 use crate::backend::embedded::plan::{
     CheckedSum, ExactLiterals, FieldsOfNullStructs, HideGroupingSetKeys, PlainScan, analyzer_rules,
-    is_repeatable, order_of, plan_sql, resolve_ties, sent_schema, strip_limit,
+    is_repeatable, order_of, plan_sql, register_json, resolve_ties, sent_schema, strip_limit,
 };
 use crate::backend::embedded::seek::Seek;
 use crate::backend::embedded::table_plan::{column, plan_table, used_tables};
@@ -107,8 +107,8 @@ impl Engine {
             .with_analyzer_rules(analyzer_rules())
             .with_physical_optimizer_rules(rules)
             .build();
-        state
-            .register_expr_planner(Arc::new(ExactLiterals))
+        register_json(&mut state)
+            .and_then(|()| state.register_expr_planner(Arc::new(ExactLiterals)))
             .and_then(|()| state.register_function_rewrite(Arc::new(FieldsOfNullStructs::new())))
             .and_then(|()| state.register_udaf(Arc::new(CheckedSum::default().into())))
             .map_err(failed)?;

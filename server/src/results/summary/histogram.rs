@@ -1,8 +1,8 @@
 use std::sync::Arc;
 
 use colonnade_core::semantics::{
-    Bins, Distribution, ExactMean, FloatSum, Quartiles, exact_edges, float_edges, largest_value,
-    rounded_mean,
+    Bins, Distribution, ExactMean, FloatSum, exact_edges, float_edges, float_key, float_of_key,
+    largest_value, rounded_mean,
 };
 use datafusion::arrow::array::{Array, ArrayRef, AsArray, Float64Array};
 use datafusion::arrow::compute::cast;
@@ -33,14 +33,14 @@ pub(super) enum Numbers {
         bins: Bins<i128>,
         /// `None` after it has overflowed 128 bits.
         sum: Option<i128>,
-        values: Distribution<i128>,
+        values: Distribution,
     },
     /// As floats; `is_float` if the column's type is a float.
     Float {
         is_float: bool,
         bins: Bins<f64>,
         sum: FloatSum,
-        values: Distribution<f64>,
+        values: Distribution,
         num_nan: u64,
         num_infinite: u64,
     },
@@ -115,8 +115,7 @@ impl Numbers {
                         *num_infinite += 1;
                     } else {
                         bins.add(&value, 1);
-                        // A zero of any sign is the same value.
-                        values.add(value + 0.0, 1);
+                        values.add(float_key(value), 1);
                         sum.add(value);
                     }
                 }
@@ -134,10 +133,7 @@ impl Numbers {
                 sum,
                 mut values,
             } => {
-                if let Some(quartiles) = values.quartiles() {
-                    answer.quartiles =
-                        Some(quartile_texts(quartiles, |value| exact.array(&[value]))?);
-                }
+                answer.quartiles = quartile_texts(&mut values, |value| exact.array(&[value]))?;
                 let num_values = bins.num_values();
                 let mean = match (&exact, sum) {
                     (_, None) => None,
@@ -165,10 +161,9 @@ impl Numbers {
                 num_nan,
                 num_infinite,
             } => {
-                if let Some(quartiles) = values.quartiles() {
-                    let array = |value| Ok(Arc::new(Float64Array::from(vec![value])) as ArrayRef);
-                    answer.quartiles = Some(quartile_texts(quartiles, array)?);
-                }
+                answer.quartiles = quartile_texts(&mut values, |key| {
+                    Ok(Arc::new(Float64Array::from(vec![float_of_key(key)])) as ArrayRef)
+                })?;
                 if is_float {
                     answer.nan = Some(num_nan);
                     answer.infinite = Some(num_infinite);
@@ -202,19 +197,20 @@ fn floats(array: &ArrayRef) -> Result<Vec<f64>, ArrowError> {
         .collect())
 }
 
-fn quartile_texts<T: Copy>(
-    quartiles: Quartiles<T>,
-    array: impl Fn(T) -> Result<ArrayRef, ArrowError>,
-) -> Result<Divided<String>, QueryError> {
-    let values = [quartiles.lower, quartiles.median, quartiles.upper];
-    let texts = values.map(|value| cell_texts(array(value)));
-    let [lower, median, upper] = texts.map(|text| text.map(|text| text.concat()));
-    Ok(Divided {
-        lower: lower?,
-        median: median?,
-        upper: upper?,
+fn quartile_texts(
+    values: &mut Distribution,
+    array: impl Fn(i128) -> Result<ArrayRef, ArrowError>,
+) -> Result<Option<Divided<String>>, QueryError> {
+    let Some(quartiles) = values.quartiles() else {
+        return Ok(None);
+    };
+    let text = |value| cell_texts(array(value)).map(|texts| texts.concat());
+    Ok(Some(Divided {
+        lower: text(quartiles.lower)?,
+        median: text(quartiles.median)?,
+        upper: text(quartiles.upper)?,
         is_approximate: quartiles.is_approximate,
-    })
+    }))
 }
 
 fn cell_texts(array: Result<ArrayRef, ArrowError>) -> Result<Vec<String>, QueryError> {

@@ -7,6 +7,7 @@ use datafusion::execution::session_state::SessionState;
 use datafusion::logical_expr::{Expr, ExprSchemable};
 
 use crate::backend::embedded::plan::complexity::{check_depth_of, check_size};
+use crate::backend::embedded::plan::json::bind_json;
 use crate::backend::embedded::plan::number_literals::keep_digits;
 use crate::error::from_datafusion::plan_error;
 use crate::error::{ErrorKind, QueryError};
@@ -47,6 +48,7 @@ pub(crate) fn parse_filter(
     if holds_query(&parsed.expr) {
         return Err(refuse("the filter contains a subquery"));
     }
+    bind_json(&mut parsed.expr);
     keep_digits(&mut parsed.expr);
     let expr = state
         .create_logical_expr_from_sql_expr(parsed, schema)

@@ -7,6 +7,7 @@ use datafusion::sql::parser::{DFParserBuilder, Statement};
 use datafusion::sql::sqlparser::ast::Statement as SqlStatement;
 
 use crate::backend::embedded::plan::complexity::{check_depth, check_size};
+use crate::backend::embedded::plan::json::bind_json_of;
 use crate::backend::embedded::plan::number_literals::keep_digits_of;
 use crate::backend::embedded::plan::repeated_names::{has_repeated_names, tell_apart};
 use crate::backend::{check_length, only_reading};
@@ -33,6 +34,7 @@ pub(crate) async fn plan_sql(
         .map_err(|e| error(&e))?;
     let mut statement = only_reading(statements, reads)?;
     check_depth(&statement)?;
+    bind_json_of(&mut statement);
     let plan_of = async |mut statement| {
         keep_digits_of(&mut statement);
         state.statement_to_plan(statement).await
