@@ -166,6 +166,7 @@ impl Searched {
 
     /// Appends the indexes of those of `rows` whose cells contain the pattern. Returns how many rows it
     /// searched; the texts of the others would make the step too long.
+    #[inline(never)]
     fn search(
         &self,
         pattern: &Pattern,

@@ -1,3 +1,5 @@
+use std::cmp::Ordering;
+
 /// Values that are kept at most, with their weights.
 const MAX_ITEMS: usize = 1 << 18;
 
@@ -88,7 +90,7 @@ impl Default for Distribution {
 
 impl Distribution {
     /// Adds a value `weight` times.
-    #[inline]
+    #[inline(never)]
     pub fn add(&mut self, value: i128, weight: u64) {
         if weight >= self.unit {
             self.items.push((value, weight));
@@ -121,7 +123,7 @@ impl Distribution {
 
     /// Sorts the values and joins equal ones.
     fn merge(&mut self) {
-        self.items.sort_unstable();
+        self.items.sort_unstable_by(compare);
         self.items.dedup_by(|next, kept| {
             let is_equal = next.0 == kept.0;
             kept.1 += if is_equal { next.1 } else { 0 };
@@ -160,6 +162,12 @@ impl Distribution {
     }
 }
 
+/// A call, because the sort would repeat the comparison of wide integers many times in the wasm module.
+#[inline(never)]
+fn compare(one: &(i128, u64), other: &(i128, u64)) -> Ordering {
+    one.0.cmp(&other.0)
+}
+
 /// Lengths below this are counted in an array.
 const NUM_SHORT: usize = 128;
 
@@ -183,7 +191,7 @@ impl Default for Lengths {
 
 impl Lengths {
     /// Counts a text, which is UTF-8, `weight` times.
-    #[inline]
+    #[inline(never)]
     pub fn add(&mut self, text: &[u8], weight: u64) {
         let is_start = |byte: &&u8| **byte & 0xC0 != 0x80;
         let num_chars = text.iter().filter(is_start).count();
