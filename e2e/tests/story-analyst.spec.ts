@@ -7,7 +7,7 @@ import { gzipSync } from "node:zlib";
 import type { Locator, Page } from "@playwright/test";
 import type { ColonnadeViewer } from "colonnade";
 import { header, status } from "./columns.js";
-import { test as base, cell, chooseTable, expect } from "./fixtures.js";
+import { test as base, cell, chooseTable, doubleClick, expect } from "./fixtures.js";
 import { Server } from "./server.js";
 
 const MAX_ACTIONS = 6;
@@ -81,6 +81,8 @@ const KINDS = [
   null,
 ];
 const EVENTS = KINDS.map((payload, index) => ({ id: index + 1, payload }));
+const nameIn = (payload: unknown) =>
+  (payload as { user?: { name?: string } } | null)?.user?.name ?? null;
 
 const test = base.extend<{ folder: string; server: Server }>({
   // biome-ignore lint/correctness/noEmptyPattern: Playwright reads the fixtures wanted from the pattern
@@ -343,5 +345,19 @@ test("an analyst finds, filters, charts and shares rows without SQL", async ({
       const text = ((cents ?? 0) / 100).toFixed(2);
       await expect(row.getByRole("cell", { name: text, exact: true })).toBeVisible();
     }
+  });
+});
+
+test("an analyst makes a field of an event log a column", async ({ page, server }) => {
+  const analyst = new Analyst(page, server);
+  await analyst.task("a field of the event log as a column", async () => {
+    await analyst.open("ereignisse");
+    await analyst.act(doubleClick(cell(page, 0, 2)));
+    const add = { name: "Add as column: user.name", exact: true };
+    await analyst.act(page.getByRole("button", add).click());
+    await expect(header(page, "payload.user.name")).toBeVisible();
+    await expect
+      .poll(async () => (await rowsOf(page)).map((row) => row[2]))
+      .toEqual(EVENTS.map(({ payload }) => nameIn(payload)));
   });
 });
