@@ -123,12 +123,12 @@ fn parse(json: &Value, depth: usize) -> Result<Predicate<'_>, Refusal> {
     }
     let is_known = |key: &String| ["op", "column", "value"].contains(&key.as_str());
     match (object.get("op"), object.get("column")) {
+        (Some(Value::String(op)), _) if op == "matches" => {
+            parse_matches(object).map(Predicate::Matches)
+        }
         (Some(Value::String(op)), Some(Value::String(column))) if object.keys().all(is_known) => {
             let test = parse_test(op, column, object)?;
             Ok(Predicate::Test { column, test })
-        }
-        (Some(Value::String(op)), None) if op == "matches" => {
-            parse_matches(object).map(Predicate::Matches)
         }
         _ => Err(no_predicate()),
     }
@@ -197,7 +197,7 @@ fn parse_test<'a>(
         },
         _ => Err(Refusal::new(
             format!("unknown op {op:?}"),
-            "use eq, ne, lt, le, gt, ge, in, is_null, not_null, contains or starts_with; matches takes \"columns\"",
+            "use eq, ne, lt, le, gt, ge, in, is_null, not_null, contains, starts_with or matches",
         )),
     }
 }

@@ -122,7 +122,13 @@ async fn every_member_of_a_query_is_described() {
     let hint = refused.problem()["hint"].as_str().unwrap().to_owned();
     let named = hint.strip_prefix("use ").unwrap().replace(" or ", ", ");
     let named: BTreeSet<_> = named.split(", ").collect();
-    let tests = ["Comparison", "TextTest", "InTest", "NullTest"];
+    let tests = [
+        "Comparison",
+        "TextTest",
+        "InTest",
+        "NullTest",
+        "MatchesTest",
+    ];
     let ops = tests.map(|name| &schemas[name]["properties"]["op"]);
     let described = ops.iter().flat_map(|op| op["enum"].as_array().unwrap());
     let described: BTreeSet<_> = described.map(|op| op.as_str().unwrap()).collect();
