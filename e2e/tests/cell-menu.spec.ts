@@ -180,4 +180,29 @@ test.describe("by touch", chromiumOnly("speaks the DevTools protocol"), () => {
     await expect(menu(page)).toHaveCount(0);
     await touch("touchEnd", y);
   });
+
+  test("a finger that was lifted before the menu's code arrived opens none", async ({
+    page,
+    pages,
+    server,
+  }) => {
+    let deliver = () => {};
+    const isWanted = new Promise<void>((resolve) => {
+      deliver = resolve;
+    });
+    const wasRequested = page.waitForRequest(/cell-menu/);
+    await page.route(/cell-menu/, async (route) => {
+      await isWanted;
+      await route.continue();
+    });
+    await show({ page, pages, server }, FLIGHTS);
+    await textOf(cell(page, 2, 2));
+    await cell(page, 2, 2).tap();
+    await wasRequested;
+    const arrived = page.waitForResponse(/cell-menu/);
+    deliver();
+    await (await arrived).finished();
+    await page.waitForTimeout(1000);
+    await expect(menu(page)).toHaveCount(0);
+  });
 });

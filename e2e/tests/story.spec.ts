@@ -62,7 +62,7 @@ test("from a folder of files to a shared chart", async ({ page, folder, server, 
     );
     await expect(header(page, "origin")).toHaveAttribute(
       "aria-description",
-      new RegExp(`^${least} to ${greatest}, ≈ ${differing} distinct, no nulls`),
+      new RegExp(`^${least} to ${greatest}, length 3, ${differing} distinct, no nulls`),
     );
   });
 

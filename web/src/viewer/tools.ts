@@ -121,7 +121,14 @@ export class Tools {
     const isPress = type === "pointerdown";
     if (isPress && (event as PointerEvent).pointerType !== "touch") return;
     if (!isPress) event.preventDefault();
+    // A finger that scrolls or is lifted meanwhile does not press.
+    const press = new AbortController();
+    const { signal } = press;
+    const end = () => press.abort();
+    for (const ending of ["pointerup", "pointercancel"]) addEventListener(ending, end, { signal });
     const loaded = await this.load(import("./cell-menu.js"));
+    if (isPress && signal.aborted) return;
+    end();
     loaded?.cellMenu(
       {
         ...this.#common,
