@@ -95,7 +95,9 @@ async fn a_minimal_answer_begins_a_result() {
             let numbers: Vec<_> = (offset..offset + limit).collect();
             assert_eq!(server.get(&part).await.numbers(), numbers);
         }
-        assert_eq!(counts.begun.load(Ordering::SeqCst), num_begun);
+        // Nothing is begun again. On a busy machine, fewer partitions of the statement may be begun.
+        let begun = counts.begun.load(Ordering::SeqCst);
+        assert!(begun <= num_begun, "{begun} partitions began");
     }
     // A result that has begun is found.
     let known = format!("/v1/query/{}/rows", id(1));
