@@ -155,8 +155,9 @@ impl Received {
         metadata: Bytes,
         body: Bytes,
     ) -> Result<Option<IpcMessage>, QueryError> {
+        // The body is here already, so its size is what its sender was allowed.
         let (message, body_bytes) =
-            Message::read(&metadata, &Limits::default()).map_err(|e| unsound(&e))?;
+            Message::read(&metadata, &Limits::of_memory()).map_err(|e| unsound(&e))?;
         if body_bytes != body.len() as u64 {
             return Err(bad_engine(&format!(
                 "a message claims a body of {body_bytes} bytes and has {}",

@@ -8,6 +8,7 @@ use datafusion::sql::sqlparser::ast::{
     ObjectNamePart, Query, SetExpr, Visit, Visitor,
 };
 use datafusion::sql::sqlparser::dialect::GenericDialect;
+use datafusion::sql::sqlparser::keywords::Keyword;
 use datafusion::sql::sqlparser::tokenizer::{Token, Tokenizer};
 
 use crate::error::{ErrorKind, QueryError};
@@ -23,6 +24,9 @@ const MAX_DEPTH: usize = 1000;
 /// The same for set operations. Each takes more of the stack than an operator.
 const MAX_SET_OPERATIONS: usize = 500;
 
+/// The most intervals of an interval, which the parser reads by recursion without a limit.
+const MAX_INTERVAL_DEPTH: usize = 64;
+
 /// The most brackets in a type: rows cannot be sent with more in each other.
 const MAX_TYPE_DEPTH: usize = 64;
 
@@ -35,14 +39,26 @@ pub(super) fn check_size(text: &str) -> Result<(), QueryError> {
         return Ok(());
     };
     let num_tokens = tokens.iter().filter(|token| counts(token)).count();
-    if num_tokens <= MAX_TOKENS {
-        return Ok(());
+    let interval_depth = interval_depth(&tokens);
+    if num_tokens > MAX_TOKENS {
+        return Err(too_complex(format!(
+            "the SQL has {num_tokens} names, operators and brackets, more than {MAX_TOKENS}"
+        )));
     }
-    Err(QueryError::new(
+    if interval_depth > MAX_INTERVAL_DEPTH {
+        return Err(too_complex(format!(
+            "the SQL has {interval_depth} intervals in each other, more than {MAX_INTERVAL_DEPTH}"
+        )));
+    }
+    Ok(())
+}
+
+fn too_complex(problem: String) -> QueryError {
+    QueryError::new(
         ErrorKind::TooComplex,
-        format!("the SQL has {num_tokens} names, operators and brackets, more than {MAX_TOKENS}"),
+        problem,
         "write a list with IN instead of many ORs, or several smaller queries",
-    ))
+    )
 }
 
 /// Whether a token is more than an item of a list of values.
@@ -51,6 +67,20 @@ fn counts(token: &Token) -> bool {
         token,
         Token::Whitespace(_) | Token::Comma | Token::Number(..) | Token::SingleQuotedString(_)
     )
+}
+
+/// The most intervals in each other: a value ends them.
+fn interval_depth(tokens: &[Token]) -> usize {
+    let (mut depth, mut most) = (0, 0);
+    for token in tokens {
+        match token {
+            Token::Word(word) if word.keyword == Keyword::INTERVAL => depth += 1,
+            Token::Comma | Token::Number(..) | Token::SingleQuotedString(_) => depth = 0,
+            _ => {}
+        }
+        most = most.max(depth);
+    }
+    most
 }
 
 /// Checks the depth of a parsed statement.
@@ -72,11 +102,7 @@ pub(super) fn check_depth(statement: &Statement) -> Result<(), QueryError> {
 pub(super) fn check_depth_of(part: &impl Visit) -> Result<(), QueryError> {
     match part.visit(&mut DepthVisitor::default()) {
         ControlFlow::Continue(()) => Ok(()),
-        ControlFlow::Break(problem) => Err(QueryError::new(
-            ErrorKind::TooComplex,
-            problem,
-            "write a list with IN instead of many ORs, or several smaller queries",
-        )),
+        ControlFlow::Break(problem) => Err(too_complex(problem)),
     }
 }
 
