@@ -8,7 +8,7 @@ import { has, leaveOut, Obstacle, read, root, run, say } from "./run.mjs";
 
 const wasmTarget = "wasm32-unknown-unknown";
 
-/** Checks for Rust and a C compiler, and adds the wasm target. */
+/** Checks for Rust, a C compiler and make, and adds the wasm target. */
 export async function setUpRust() {
   if (!has("cargo")) {
     throw new Obstacle(
@@ -18,6 +18,11 @@ export async function setUpRust() {
   if (!has("cc")) {
     throw new Obstacle(
       "a C compiler is missing (cc): install gcc or clang, e.g. `apt-get install build-essential`, then run this again",
+    );
+  }
+  if (!has("make")) {
+    throw new Obstacle(
+      "make is missing: install it, e.g. `apt-get install build-essential`, then run this again",
     );
   }
   const sysroot = read("rustc", ["--print", "sysroot"]);

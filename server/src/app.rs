@@ -10,7 +10,6 @@ use axum::Router;
 use tokio::net::TcpListener;
 use tokio_util::task::AbortOnDropHandle;
 
-use crate::allocator;
 use crate::backend::Backend;
 use crate::backend::embedded::{Engine, EngineConfig};
 #[cfg(unix)]
@@ -257,16 +256,9 @@ impl App {
         let results = Arc::clone(&self.state.results);
         let _sweeping = AbortOnDropHandle::new(tokio::spawn(async move {
             let mut tick = tokio::time::interval(SWEEP_INTERVAL);
-            let mut seen = 0;
             loop {
                 tick.tick().await;
                 results.registry.sweep();
-                let ended = results.registry.num_ended();
-                if ended != seen {
-                    seen = ended;
-                    // Locks the allocator for milliseconds.
-                    let _ = tokio::task::spawn_blocking(allocator::give_back).await;
-                }
             }
         }));
         connections.accept(listener, shutdown).await;

@@ -34,7 +34,6 @@ const MAX_OPEN_FILES: u64 = 65_536;
 const MAX_UNACCEPTED: u32 = 4096;
 
 fn main() -> ExitCode {
-    allocator::share_arenas();
     let cli = match Cli::try_parse() {
         Ok(cli) => cli,
         Err(error) if error.use_stderr() => {
@@ -109,6 +108,7 @@ fn serve(args: &ServeArgs) -> Result<(), StartError> {
         guard: guard(args, address)?,
         ..AppConfig::default()
     };
+    allocator::give_back_when_idle();
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .worker_threads(config.num_threads.clamp(1, 4))
         .thread_name("http")

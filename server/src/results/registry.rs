@@ -1,7 +1,6 @@
 //! All results by id.
 
 use std::collections::{HashMap, VecDeque};
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::Duration;
 
@@ -34,7 +33,6 @@ pub struct Registry {
     deleted: Mutex<VecDeque<Uuid>>,
     /// Runs that have ended, the first one first, and keep their last rows although these can be read again.
     tails: Mutex<VecDeque<Weak<Run>>>,
-    num_ended: AtomicU64,
 }
 
 impl Registry {
@@ -50,7 +48,6 @@ impl Registry {
             keep,
             deleted: Mutex::default(),
             tails: Mutex::default(),
-            num_ended: AtomicU64::new(0),
         }
     }
 
@@ -153,14 +150,8 @@ impl Registry {
         all
     }
 
-    /// How many runs have ended.
-    pub fn num_ended(&self) -> u64 {
-        self.num_ended.load(Ordering::Relaxed)
-    }
-
-    /// Counts a run that has ended.
+    /// Notes a run that has ended.
     pub(super) fn note_end(&self, run: &Arc<Run>) {
-        self.num_ended.fetch_add(1, Ordering::Relaxed);
         if run.spool.is_tail() {
             let mut tails = self.lock_tails();
             while tails.front().is_some_and(|tail| tail.strong_count() == 0) {

@@ -12,7 +12,6 @@ use datafusion::error::{DataFusionError, Result};
 use datafusion::execution::disk_manager::DiskManager;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
-use crate::allocator;
 use crate::byte_pool::{BytePool, BytesLease};
 use crate::source::column_spill::ColumnSpill;
 
@@ -99,10 +98,7 @@ impl ScanMemory {
         Ok(Turn {
             slabs,
             spill: ColumnSpill::create(&self.disk)?,
-            memory: TurnMemory {
-                _permit: turn.map_err(|error| DataFusionError::External(Box::new(error)))?,
-                is_large: held_bytes > self.free_bytes,
-            },
+            memory: turn.map_err(|error| DataFusionError::External(Box::new(error)))?,
         })
     }
 }
@@ -114,22 +110,7 @@ pub(super) struct Turn {
     /// Where they are to be written.
     pub(super) spill: ColumnSpill,
     /// Drop it when they have been written.
-    pub(super) memory: TurnMemory,
-}
-
-/// The memory of a scan that writes to disk.
-pub(super) struct TurnMemory {
-    _permit: OwnedSemaphorePermit,
-    is_large: bool,
-}
-
-impl Drop for TurnMemory {
-    fn drop(&mut self) {
-        if self.is_large {
-            // The next turn is on another thread, for which the allocator does not use what this one has freed.
-            allocator::give_back();
-        }
-    }
+    pub(super) memory: OwnedSemaphorePermit,
 }
 
 /// Neighbouring columns that hold at most `max_bytes` together, or one column.

@@ -43,7 +43,7 @@ const STACK_BYTES: usize = 16 << 20;
 /// Threads of a statement that may block on files, besides those that compute.
 const MAX_BLOCKING_THREADS: usize = 16;
 
-/// Memory that the counting allocator does not see: arenas, and what libraries in C allocate.
+/// Memory that the counting allocator does not see: free blocks, and what libraries in C allocate.
 const UNCOUNTED_BYTES: u64 = 128 << 20;
 
 /// Memory that a partition of a plan needs: with little memory, a plan has few of them.
@@ -76,7 +76,6 @@ const LONG_NICENESS: i32 = 15;
 pub fn run(spill_folder: &Path, num_threads: usize) -> Result<(), String> {
     sandbox::close_inherited();
     allocator::count();
-    allocator::map_large_blocks();
     let failed = |error: io::Error| format!("the engine process cannot start: {error}");
     let socket = io::stdin().as_fd().try_clone_to_owned().map_err(failed)?;
     let program = EngineProgram {
