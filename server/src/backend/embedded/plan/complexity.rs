@@ -69,14 +69,14 @@ fn counts(token: &Token) -> bool {
     )
 }
 
-/// The most intervals in each other: a value ends them.
+/// The most intervals one right after the other.
 fn interval_depth(tokens: &[Token]) -> usize {
     let (mut depth, mut most) = (0, 0);
     for token in tokens {
         match token {
             Token::Word(word) if word.keyword == Keyword::INTERVAL => depth += 1,
-            Token::Comma | Token::Number(..) | Token::SingleQuotedString(_) => depth = 0,
-            _ => {}
+            Token::Whitespace(_) => {}
+            _ => depth = 0,
         }
         most = most.max(depth);
     }
