@@ -55,7 +55,6 @@ async fn none_makes_more_than_its_limit() {
         "select arrow_cast(null, 'FixedSizeBinary(2000000000)')",
         "select repeat('a', 1000000) from t",
         "select n, concat(t, repeat('a', 1000000)) from t",
-        "select repeat('a', 1000000) from file",
     ] {
         let outcome = server.sql(sql).await;
         assert!(!outcome.is_complete(), "{sql}");

@@ -395,6 +395,28 @@ async fn a_row_may_be_larger_than_256_mib() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn values_that_grow_are_made_a_few_rows_at_a_time() {
+    let config = AppConfig {
+        memory_bytes: 512 << 20,
+        ..config()
+    };
+    let server = Server::start(&config, Vec::new()).await;
+    for growing in [
+        "repeat(chr(n % 26 + 97), 1000000)",
+        "rpad(chr(n % 26 + 97), 1000000, 'x')",
+        "replace('a', chr(97 + n - n), repeat('x', 1000000))",
+    ] {
+        let from = "(select value as n from generate_series(0, 399))";
+        let sql = format!("select n, {growing} as large from {from}");
+        let outcome = server.sql(&sql).await;
+        assert!(outcome.is_complete(), "{growing}: {}", outcome.code());
+        assert!(outcome.body.len() > 400_000_000, "{growing}");
+        let sql = format!("select n from {from} where length({growing}) = 1000000");
+        assert!(server.sql(&sql).await.has_numbers(0..400), "{growing}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn statements_of_any_size_end() {
     let table = || scripted("t", numbered(1, 1000)).0;
     let impatient = AppConfig {

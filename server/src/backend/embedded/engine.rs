@@ -7,6 +7,7 @@ use std::sync::Arc;
 use datafusion::arrow::datatypes::SchemaRef;
 use datafusion::catalog::SchemaProvider;
 use datafusion::common::TableReference;
+use datafusion::common::config::ConfigNonZeroUsize;
 use datafusion::common::tree_node::{Transformed, TransformedResult, TreeNode};
 use datafusion::datasource::provider_as_source;
 use datafusion::error::DataFusionError;
@@ -29,8 +30,9 @@ use crate::backend::embedded::partition_reader::{
     MAX_PARTITIONS, PARTITION_BYTES, encode_partitions,
 };
 use crate::backend::embedded::plan::{
-    CheckedSum, ExactLiterals, FieldsOfNullStructs, HideGroupingSetKeys, PlainScan, analyzer_rules,
-    is_repeatable, order_of, plan_sql, register_json, resolve_ties, sent_schema, strip_limit,
+    CheckedSum, ExactLiterals, FieldsOfNullStructs, HideGroupingSetKeys, LARGE_VALUE_ROWS,
+    PlainScan, analyzer_rules, is_repeatable, makes_large_values, order_of, plan_sql,
+    register_json, resolve_ties, sent_schema, strip_limit,
 };
 use crate::backend::embedded::seek::Seek;
 use crate::backend::embedded::table_plan::{column, plan_table, used_tables};
@@ -296,9 +298,13 @@ impl Engine {
             names,
             used,
         } = query;
-        let state = self.context.state();
+        let mut state = self.context.state();
         let range = request.range.within(inner);
         let error = |error: DataFusionError| plan_error(&error, ErrorKind::SqlError, &[], &names);
+        if makes_large_values(&logical).map_err(error)? {
+            let batch_rows = ConfigNonZeroUsize::try_new(LARGE_VALUE_ROWS).map_err(error)?;
+            state.config_mut().options_mut().execution.batch_size = batch_rows;
+        }
         let encoding = |plan: &Arc<dyn ExecutionPlan>| Encoding {
             schema: wire_schema(&sent_schema(&plan.schema())),
             batch_bytes: request.batch_bytes,
