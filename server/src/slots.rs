@@ -97,11 +97,17 @@ impl Slots {
             let wanted = self.shared.wanted.notified();
             tokio::pin!(wanted);
             wanted.as_mut().enable();
-            if self.shared.promise() {
-                return Promise(Arc::clone(&self.shared));
+            if let Some(promise) = self.wanted_now() {
+                return promise;
             }
             wanted.await;
         }
+    }
+
+    /// As [`Slots::wanted`], if somebody waits now.
+    pub fn wanted_now(&self) -> Option<Promise> {
+        let is_wanted = self.shared.promise();
+        is_wanted.then(|| Promise(Arc::clone(&self.shared)))
     }
 
     /// The error for a request that gets no slot.

@@ -36,7 +36,7 @@ use crate::encode::{Codec, EmptyBatch};
 use crate::error::QueryError;
 use crate::message::IpcMessage;
 use crate::order::{Order, Partition, RowRange};
-use crate::slots::Slots;
+use crate::slots::{Slot, Slots};
 use crate::source::{LeftOutFile, Table};
 
 /// The tables of an engine.
@@ -58,9 +58,19 @@ pub trait Backend: Send + Sync {
     /// The engine cannot list them.
     async fn tables(&self, named: Option<&str>) -> Result<TableList, QueryError>;
 
+    /// Waits until the engine has a place for a request, if such requests may wait for long. Whoever waits should hold
+    /// nothing that requests of other kinds need.
+    ///
+    /// # Errors
+    /// `busy`: it waits for too long. As [`Backend::tables`].
+    async fn admit(&self, _: &Request) -> Result<Option<Admission>, QueryError> {
+        Ok(None)
+    }
+
     /// Plans the rows `request.range` of a request; nothing runs until a partition is started. `base` has the
     /// rows of the result that the request reads, if it reads one; only the embedded engine uses it. `codec`
-    /// is how the client accepts compressed bodies; the plan may use another codec or none.
+    /// is how the client accepts compressed bodies; the plan may use another codec or none. Without the admission that
+    /// it needs, the request waits for it.
     ///
     /// # Errors
     /// The request is wrong, or the engine cannot do it.
@@ -69,7 +79,19 @@ pub trait Backend: Send + Sync {
         request: &Request,
         base: Option<Table>,
         codec: Option<Codec>,
+        admission: Option<Admission>,
     ) -> Result<PlannedQuery, QueryError>;
+}
+
+/// The place of a request among those that have a process at the same time.
+#[derive(Debug)]
+pub struct Admission {
+    /// Its place.
+    pub process: Slot,
+    /// Whether that is the last one.
+    pub is_last: bool,
+    /// The place of a sort of a large table among such sorts.
+    pub sort: Option<Slot>,
 }
 
 /// The description of a table.

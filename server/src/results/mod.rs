@@ -271,10 +271,10 @@ impl Results {
             return Ok(joined);
         }
         let start = async {
-            let slot = self.run_slot(&options.reader).await?;
-            Ok((slot, record.opening.lock().await))
+            let places = self.places(&record.request, &options.reader).await?;
+            Ok((places, record.opening.lock().await))
         };
-        let (slot, _opening) = tokio::select! {
+        let (places, _opening) = tokio::select! {
             () = record.deleted.cancelled() => return Err(cancelled()),
             start = start => start?,
         };
@@ -290,7 +290,7 @@ impl Results {
             }
             self.compare_sources(record).await?;
         }
-        self.start_run(record, options, slot).await
+        self.start_run(record, options, places).await
     }
 
     /// A place at a run that has the first row, if there is one and the sources are unchanged.

@@ -19,6 +19,13 @@ use crate::source::Table;
 /// have it run again for each message.
 const IDLE_TIME: Duration = Duration::from_secs(1);
 
+/// A run that can begin again at any row gives way to others although it is read, after the longest of: this time, a
+/// time for each slot, because many share a core, and a multiple of the time until its first rows, which it takes again
+/// to begin.
+const LEAST_TURN: Duration = Duration::from_millis(500);
+const TURN_OF_SLOT: Duration = Duration::from_millis(50);
+const TURN_OF_BEGIN: u32 = 4;
+
 /// Drives a run: takes messages from its stitcher while a reader wants them.
 pub(super) struct RunDriver {
     pub(super) registry: Arc<Registry>,
@@ -30,6 +37,8 @@ pub(super) struct RunDriver {
     pub(super) slots: Vec<Slots>,
     /// Whether another run gives the same rows.
     pub(super) is_repeatable: bool,
+    /// Whether that run does not need the work of this one again.
+    pub(super) is_seekable: bool,
     /// The tables that it reads, in their state at planning.
     pub(super) sources: Vec<Arc<Table>>,
     /// Remaining time of execution; waiting for readers is not counted.
@@ -41,7 +50,14 @@ impl RunDriver {
     pub(super) async fn drive(mut self) {
         // A run that others wait for, and that cannot be repeated, goes on without readers.
         let mut is_unread = false;
+        let began = Instant::now();
+        let mut turn_ends = None;
         let end = loop {
+            if turn_ends.is_some_and(|end| Instant::now() >= end)
+                && let Some(promise) = self.slots.iter().find_map(Slots::wanted_now)
+            {
+                return self.give_way(promise).await;
+            }
             tokio::select! {
                 biased;
                 () = self.run.cancel.cancelled() => break Err(cancelled()),
@@ -49,17 +65,16 @@ impl RunDriver {
                 () = std::future::ready(()), if is_unread => {}
                 promise = self.wanted() => {
                     if self.is_repeatable {
-                        self.run.give_way();
-                        self.stitcher.close().await;
-                        drop(self);
-                        drop(promise);
-                        return;
+                        return self.give_way(promise).await;
                     }
                     is_unread = true;
                 }
             }
             match self.next().await {
                 Some(Ok(message)) => {
+                    if turn_ends.is_none() && self.is_repeatable && self.is_seekable {
+                        turn_ends = Some(Instant::now() + self.turn(began.elapsed()));
+                    }
                     let registry = &self.registry;
                     let spool = &self.run.spool;
                     registry.free_memory(spool.memory(), message.num_bytes() as u64);
@@ -74,6 +89,21 @@ impl RunDriver {
         };
         tracing::debug!(peak_bytes = self.stitcher.peak_bytes(), "run ended");
         self.run.end(&end);
+    }
+
+    /// Ends the run for one who waits for its slot.
+    async fn give_way(mut self, promise: Promise) {
+        self.run.give_way();
+        self.stitcher.close().await;
+        drop(self);
+        drop(promise);
+    }
+
+    /// How long the run keeps its slots at least, after it has taken `begin` to its first rows.
+    fn turn(&self, begin: Duration) -> Duration {
+        let num_slots = self.slots.iter().map(Slots::num_slots).max();
+        let turn = TURN_OF_SLOT * num_slots.unwrap_or_default() as u32;
+        turn.max(LEAST_TURN).max(begin * TURN_OF_BEGIN)
     }
 
     /// Waits until nobody has read for a while and others wait for a slot of a kind that this run holds.

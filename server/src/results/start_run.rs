@@ -6,8 +6,8 @@ use tokio::runtime::Handle;
 use tokio_util::task::AbortOnDropHandle;
 use uuid::Uuid;
 
-use crate::backend::PlannedQuery;
 use crate::backend::request::Request;
+use crate::backend::{Admission, PlannedQuery};
 use crate::error::{ErrorKind, QueryError, source_changed};
 use crate::order::{StitchPlan, Stitcher};
 use crate::results::properties::ResultProperties;
@@ -27,17 +27,25 @@ const PARTITION_WORKING_BYTES: u64 = 16 << 20;
 /// The number of files in a record that the tables lack. The header says how many there are.
 const MAX_LEFT_OUT: usize = 100;
 
+/// The places of a new run: among all runs, and among those of its engine.
+pub(super) struct Places {
+    slot: Arc<Slot>,
+    admission: Option<Admission>,
+}
+
 impl Results {
     /// Joins a new run of the wanted rows. If planning shows that another result has them, joins its run.
     pub(super) async fn start_run(
         self: &Arc<Self>,
         record: &Arc<ResultRecord>,
         options: &ReadOptions,
-        slot: Arc<Slot>,
+        Places { slot, admission }: Places,
     ) -> Result<Joined, QueryError> {
         let base_id = record.request.base()?;
         let base = base_id.map(|id| self.registry.get(id)).transpose()?;
-        let planned = self.plan(record, options, Arc::clone(&slot)).await?;
+        let planned = self
+            .plan(record, options, Arc::clone(&slot), admission)
+            .await?;
         let mut properties = properties_of(&planned);
         if let Some(base) = &base {
             let known = base.properties().cloned();
@@ -97,6 +105,7 @@ impl Results {
             _slot: slot,
             slots,
             is_repeatable: properties.is_repeatable,
+            is_seekable: planned.is_seekable,
             sources: planned.sources,
             time_left: self.config.query_timeout,
         };
@@ -112,16 +121,26 @@ impl Results {
         Ok((lease, position))
     }
 
-    /// The slot for a new run.
+    /// The places for a new run.
     ///
     /// # Errors
-    /// `busy`.
-    pub(super) async fn run_slot(&self, reader: &ReaderKind) -> Result<Arc<Slot>, QueryError> {
-        match reader {
-            ReaderKind::Newcomer => self.run_slots.take().await.map(Arc::new),
-            ReaderKind::Begun => Ok(Arc::new(self.run_slots.take_patiently().await)),
-            ReaderKind::Run(slot) => Ok(Arc::clone(slot)),
-        }
+    /// `busy`; those of [`Backend::admit`].
+    pub(super) async fn places(
+        &self,
+        request: &Request,
+        reader: &ReaderKind,
+    ) -> Result<Places, QueryError> {
+        let (slot, admission) = match reader {
+            // Only a newcomer, who does not wait for ever, takes the place of its engine first: two that wait for each
+            // other would never end.
+            ReaderKind::Newcomer => {
+                let admission = self.backend.admit(request).await?;
+                (Arc::new(self.run_slots.take().await?), admission)
+            }
+            ReaderKind::Begun => (Arc::new(self.run_slots.take_again().await), None),
+            ReaderKind::Run(slot) => (Arc::clone(slot), None),
+        };
+        Ok(Places { slot, admission })
     }
 
     /// Bytes that a run of these tables may read ahead. The row indexes of the tables are subtracted, because
@@ -149,6 +168,7 @@ impl Results {
         record: &ResultRecord,
         options: &ReadOptions,
         slot: Arc<Slot>,
+        mut admission: Option<Admission>,
     ) -> Result<PlannedQuery, QueryError> {
         let request = Request {
             range: options.range,
@@ -167,7 +187,9 @@ impl Results {
         let is_patient = !matches!(options.reader, ReaderKind::Newcomer);
         let planning = async move {
             loop {
-                let planned = backend.plan(&request, base.clone(), codec).await;
+                let planned = backend
+                    .plan(&request, base.clone(), codec, admission.take())
+                    .await;
                 let is_busy = planned
                     .as_ref()
                     .is_err_and(|error| error.kind == ErrorKind::Busy);

@@ -1,13 +1,18 @@
 //! What nobody reads holds nothing that others want.
 
+use std::fs::File;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use colonnade_server::AppConfig;
+use colonnade_server::source::open_all;
 use datafusion::arrow::array::{ArrayRef, Int64Array, RecordBatch};
+use datafusion::parquet::arrow::ArrowWriter;
 use futures::future::join_all;
 use serde_json::json;
+use tempfile::TempDir;
+use tokio_util::sync::CancellationToken;
 
 use crate::client::Response;
 use crate::scripted::{Step, numbered, scripted};
@@ -50,6 +55,107 @@ async fn assert_answers(server: &Server) {
             .len(),
         5
     );
+}
+
+/// The path of a file with the numbers from 0 on, in a folder that lasts as long as the first value.
+fn file_of(num_rows: i64) -> (TempDir, String) {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("t.parquet");
+    let numbers = Int64Array::from_iter_values(0..num_rows);
+    let rows = RecordBatch::try_from_iter([("n", Arc::new(numbers) as ArrayRef)]).unwrap();
+    let file = File::create(&path).unwrap();
+    let mut writer = ArrowWriter::try_new(file, rows.schema(), None).unwrap();
+    writer.write(&rows).unwrap();
+    writer.close().unwrap();
+    (folder, path.display().to_string())
+}
+
+/// More of them than may run wait for much longer than a request does.
+#[tokio::test(flavor = "multi_thread")]
+async fn sorts_that_wait_for_each_other_keep_nobody_out() {
+    const FILE_ROWS: i64 = 1_000_000;
+    let (_folder, path) = file_of(FILE_ROWS);
+    let config = AppConfig {
+        max_streams: 64,
+        queue_timeout: Duration::from_millis(400),
+        ..narrow()
+    };
+    let server = Server::start(&config, open_all(&[path]).unwrap()).await;
+    // Each begins at another row, so that each has a run of its own.
+    let sorts = (0..6).map(|first_row| {
+        let query = json!({ "table": "t", "sort": [{ "column": "n" }], "id": id(first_row as u32), "offset": first_row });
+        let server = &server;
+        async move {
+            let sorted = server.post(&query).await;
+            sorted.has_numbers(first_row..FILE_ROWS)
+        }
+    });
+    let newcomers = async {
+        loop {
+            assert_eq!(
+                server
+                    .get("/v1/tables/t/rows?limit=5")
+                    .await
+                    .numbers()
+                    .len(),
+                5
+            );
+            tokio::time::sleep(Duration::from_millis(50)).await;
+        }
+    };
+    let sorted = tokio::select! {
+        sorted = join_all(sorts) => sorted,
+        () = newcomers => unreachable!(),
+    };
+    assert_eq!(sorted, [true; 6]);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn readers_that_take_long_keep_no_newcomer_out() {
+    const FILE_ROWS: i64 = 8_000_000;
+    let (_folder, path) = file_of(FILE_ROWS);
+    let config = AppConfig {
+        max_streams: 64,
+        queue_timeout: Duration::from_secs(4),
+        ..narrow()
+    };
+    let server = Server::start(&config, open_all(&[path]).unwrap()).await;
+    let hasten = CancellationToken::new();
+    // Far from each other, so that each has a run of its own.
+    let first_row = |k: i64| k * FILE_ROWS / 20;
+    let slow = (0..6).map(|k| {
+        let (server, hasten) = (&server, &hasten);
+        async move {
+            let path = format!(
+                "/v1/tables/t/rows?offset={}&id={}",
+                first_row(k),
+                id(k as u32)
+            );
+            let mut response = server.open(&path).await;
+            let mut body = Vec::new();
+            // It reads all the time, so that its run is never idle.
+            while let Some(chunk) = response.chunk().await.unwrap() {
+                body.extend_from_slice(&chunk);
+                let pause = Duration::from_millis(10);
+                let _ = tokio::time::timeout(pause, hasten.cancelled()).await;
+            }
+            Outcome {
+                status: response.status,
+                headers: response.headers.clone(),
+                body,
+                is_whole: true,
+            }
+        }
+    });
+    let newcomer = async {
+        tokio::time::sleep(Duration::from_millis(500)).await;
+        assert_answers(&server).await;
+        hasten.cancel();
+    };
+    let (ends, ()) = tokio::join!(join_all(slow), newcomer);
+    for (k, end) in (0..).zip(ends) {
+        assert!(end.has_numbers(first_row(k)..FILE_ROWS), "{k}");
+    }
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -17,7 +17,7 @@ use std::collections::HashSet;
 use async_trait::async_trait;
 
 use crate::backend::request::Request;
-use crate::backend::{Backend, PlannedQuery, TableDescription, TableList};
+use crate::backend::{Admission, Backend, PlannedQuery, TableDescription, TableList};
 use crate::encode::{self, Codec, wire_schema};
 use crate::error::{ErrorKind, QueryError};
 use crate::source::Table;
@@ -50,6 +50,7 @@ impl Backend for Engine {
         request: &Request,
         base: Option<Table>,
         codec: Option<Codec>,
+        _: Option<Admission>,
     ) -> Result<PlannedQuery, QueryError> {
         Engine::plan(self, request, base, codec).await
     }

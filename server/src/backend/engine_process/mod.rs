@@ -29,7 +29,7 @@ use crate::backend::embedded::Engine;
 use crate::backend::received::bad_engine;
 use crate::backend::request::{Request, Source};
 use crate::backend::{
-    Backend, EngineProgress, PlannedQuery, Received, ReceivedSchema, TableList, Usage,
+    Admission, Backend, EngineProgress, PlannedQuery, Received, ReceivedSchema, TableList, Usage,
 };
 use crate::encode::{Codec, EmptyBatch};
 use crate::error::{ErrorKind, QueryError};
@@ -61,18 +61,26 @@ impl IsolatedEngine {
         request: &Request,
         base: Option<Table>,
         codec: Option<Codec>,
+        admission: Option<Admission>,
     ) -> Result<PlannedQuery, QueryError> {
         let entries = match base {
             Some(table) => Arc::new(vec![Entry::of(table)]),
             None => self.engine.refreshed(request.source.names()).await?,
         };
-        let is_sort = request.source.has_sort() && !is_small(&entries, &request.source);
+        let admission = match admission {
+            Some(admission) => admission,
+            None => {
+                self.pool
+                    .admit(sorts_large_table(&entries, &request.source))
+                    .await?
+            }
+        };
         let tables = entries
             .iter()
             .map(|entry| (entry.table.name.clone(), entry.table.version.clone()));
         let tables = tables.collect();
         let lent = LentTables::new(entries, self.engine.state());
-        let mut session = Session::open(&self.pool, lent, is_sort).await?;
+        let mut session = Session::open(&self.pool, lent, admission).await?;
         let statement = StatementRequest {
             request: request.clone(),
             codec,
@@ -111,27 +119,40 @@ impl Backend for IsolatedEngine {
         self.engine.tables(named).await
     }
 
+    async fn admit(&self, request: &Request) -> Result<Option<Admission>, QueryError> {
+        // How large another result is shows when it is read.
+        if !request.source.has_sort() || request.base()?.is_some() {
+            return Ok(None);
+        }
+        let entries = self.engine.refreshed(request.source.names()).await?;
+        match sorts_large_table(&entries, &request.source) {
+            true => self.pool.admit(true).await.map(Some),
+            false => Ok(None),
+        }
+    }
+
     async fn plan(
         &self,
         request: &Request,
         base: Option<Table>,
         codec: Option<Codec>,
+        admission: Option<Admission>,
     ) -> Result<PlannedQuery, QueryError> {
         if request.source.has_sql() || request.source.has_sort() {
-            self.plan_isolated(request, base, codec).await
+            self.plan_isolated(request, base, codec, admission).await
         } else {
             self.engine.plan(request, base, codec).await
         }
     }
 }
 
-/// Whether a sort of the table fits into the memory of any statement.
-fn is_small(entries: &[Entry], source: &Source) -> bool {
+/// Whether a request sorts a table that may not fit into the memory of any statement.
+fn sorts_large_table(entries: &[Entry], source: &Source) -> bool {
     let names = source.names();
     let mut tables = entries.iter().map(|entry| &entry.table);
     let table = tables.find(|table| names.contains(&table.name));
-    let num_bytes = table.and_then(|table| table.num_bytes);
-    num_bytes.is_some_and(|num_bytes| num_bytes <= MAX_SMALL_BYTES)
+    let is_large = |table: &Arc<Table>| table.num_bytes.is_none_or(|bytes| bytes > MAX_SMALL_BYTES);
+    source.has_sort() && table.is_some_and(is_large)
 }
 
 fn cannot_be_sent(error: &QueryError) -> QueryError {

@@ -11,6 +11,7 @@ use std::time::Duration;
 use tokio::time::Instant;
 
 use super::process::EngineProcess;
+use crate::backend::Admission;
 use crate::error::{ErrorKind, QueryError};
 use crate::slots::{Slot, Slots};
 
@@ -135,17 +136,32 @@ impl EnginePool {
         pool
     }
 
-    /// A process for one statement, its turn and its share. Waits if others have all of them.
+    /// A place for one statement, or for the sort of a large table. Waits if others have all of them.
     ///
     /// # Errors
-    /// `busy`: no other statement has ended in time; `engine_died`: the process cannot be started.
-    pub(super) async fn lease(self: &Arc<Self>, is_sort: bool) -> Result<EngineLease, QueryError> {
-        let sort_slot = match is_sort {
+    /// `busy`: no other statement has ended in time.
+    pub(super) async fn admit(&self, is_sort: bool) -> Result<Admission, QueryError> {
+        let sort = match is_sort {
             true => Some(self.sorts.take().await?),
             false => None,
         };
-        let slot = self.processes.take().await?;
+        let process = self.processes.take().await?;
         let is_last = self.processes.num_taken() == self.processes.num_slots();
+        Ok(Admission {
+            process,
+            is_last,
+            sort,
+        })
+    }
+
+    /// A process for one statement, its turn and its share. Waits if others have all turns.
+    ///
+    /// # Errors
+    /// `busy`: no other statement has given way in time; `engine_died`: the process cannot be started.
+    pub(super) async fn lease(
+        self: &Arc<Self>,
+        admission: Admission,
+    ) -> Result<EngineLease, QueryError> {
         let turn = self.turns.take().await?;
         let process = self.take().map_err(|error| {
             QueryError::new(
@@ -154,7 +170,12 @@ impl EnginePool {
                 "try again in a second",
             )
         })?;
-        let share = Arc::new(Share::of(Arc::clone(self), slot, sort_slot));
+        let Admission {
+            process: slot,
+            is_last,
+            sort,
+        } = admission;
+        let share = Arc::new(Share::of(Arc::clone(self), slot, sort));
         Ok(EngineLease {
             process,
             turn: Some(turn),

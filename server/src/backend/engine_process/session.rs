@@ -14,7 +14,7 @@ use super::pool::{EngineLease, EnginePool, Share};
 use super::protocol::{Frame, FromEngine, StatementRequest, ToEngine};
 use super::socket::EngineSocket;
 use crate::allocator::Need;
-use crate::backend::Usage;
+use crate::backend::{Admission, Usage};
 use crate::error::{ErrorKind, QueryError, source_changed};
 use crate::slots::Slots;
 use crate::source::Table;
@@ -49,9 +49,9 @@ impl Session {
     pub(super) async fn open(
         pool: &Arc<EnginePool>,
         lent: LentTables,
-        is_sort: bool,
+        admission: Admission,
     ) -> Result<Self, QueryError> {
-        let mut lease = pool.lease(is_sort).await?;
+        let mut lease = pool.lease(admission).await?;
         let socket = match ready_socket(&lease, pool).await {
             Ok(socket) => socket,
             // A process whose last statement was large ends instead.

@@ -22,7 +22,7 @@ use self::sql::{read_only, table_sql};
 use crate::backend::request::{Request, Source};
 use crate::backend::runtime::QueryRuntime;
 use crate::backend::table_listing::Listing;
-use crate::backend::{Backend, PlannedQuery, TableList};
+use crate::backend::{Admission, Backend, PlannedQuery, TableList};
 use crate::encode::Codec;
 use crate::error::{ErrorKind, QueryError, StartError};
 use crate::order::Order;
@@ -76,6 +76,7 @@ impl Backend for FlightSql {
         request: &Request,
         _: Option<Table>,
         _: Option<Codec>,
+        _: Option<Admission>,
     ) -> Result<PlannedQuery, QueryError> {
         let query = match &request.source {
             Source::Sql(sql) => read_only(sql)?.to_owned(),

@@ -28,7 +28,7 @@ use crate::backend::received::bad_engine;
 use crate::backend::request::{Request, Source};
 use crate::backend::runtime::QueryRuntime;
 use crate::backend::table_listing::{ListedTable, Listing};
-use crate::backend::{Backend, EngineProgress, PlannedQuery, ReceivedSchema, TableList};
+use crate::backend::{Admission, Backend, EngineProgress, PlannedQuery, ReceivedSchema, TableList};
 use crate::encode::Codec;
 use crate::error::{ErrorKind, QueryError, StartError};
 use crate::message::IpcMessage;
@@ -91,6 +91,7 @@ impl Backend for Spark {
         request: &Request,
         _: Option<Table>,
         _: Option<Codec>,
+        _: Option<Admission>,
     ) -> Result<PlannedQuery, QueryError> {
         let statement = match &request.source {
             Source::Sql(sql) => read_only(sql)?,
