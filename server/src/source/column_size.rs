@@ -17,13 +17,17 @@ const CHECKED_VALUES: u64 = 1024;
 /// The usual limit of a dictionary.
 const USUAL_DICTIONARY_BYTES: u64 = 1 << 20;
 
+/// What the reader of a column takes besides: buffers for levels and for numbers of dictionary values, and its parts.
+/// Measured with 4,900 columns of 500 values.
+const READER_BYTES: u64 = 16 << 10;
+
 /// More than any file has, so that sums of what a damaged footer says do not overflow.
 const MAX_BYTES: u64 = 1 << 48;
 
 /// Estimates for one column.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct ColumnSize {
-    /// What reading it takes: its pages as they are in the file, and, decompressed, a page and the dictionary.
+    /// What reading it takes: its pages as they are in the file, decompressed a page and the dictionary, and readers.
     pub(super) held_bytes: u64,
     /// A value in memory.
     pub(super) value_bytes: u64,
@@ -124,7 +128,7 @@ impl<'a> Chunk<'a> {
         let (read, largest) = pages.map_or((all, all), |pages| read_pages(pages, rows));
         // The dictionary is kept as a page and as values.
         let decoded = self.decompressed(largest) + 2 * self.decompressed(self.dictionary_bytes);
-        read + self.dictionary_bytes + decoded
+        READER_BYTES + read + self.dictionary_bytes + decoded
     }
 
     fn value_bytes(&self) -> u64 {

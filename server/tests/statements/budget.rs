@@ -37,7 +37,14 @@ const NEWCOMER_PATIENCE: Duration = Duration::from_secs(5);
 /// How a query may end.
 const ROWS: &str = "rows";
 const LEFT: &str = "left";
-const REFUSALS: [&str; 4] = ["out_of_memory", "resources_exhausted", "busy", "cancelled"];
+const REFUSALS: [&str; 5] = [
+    "out_of_memory",
+    "resources_exhausted",
+    "busy",
+    "cancelled",
+    // Planning has a limit of time, and takes seconds with thousands of columns.
+    "too_complex",
+];
 
 /// Sizes of drawn tables.
 struct Scale {

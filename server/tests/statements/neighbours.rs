@@ -11,6 +11,7 @@ use datafusion::arrow::compute::concat_batches;
 use datafusion::arrow::ipc::CompressionType;
 use datafusion::arrow::ipc::writer::{FileWriter, IpcWriteOptions};
 use datafusion::parquet::arrow::ArrowWriter;
+use datafusion::parquet::basic::Compression;
 use datafusion::parquet::file::properties::WriterProperties;
 use futures::future::{join_all, select_all};
 use serde_json::{Value, json};
@@ -275,6 +276,42 @@ async fn messages_that_are_not_read_keep_within_the_memory() {
             "the rows of client {number} differ"
         );
     }
+    assert_eq!(program.death().await, None);
+}
+
+/// What a column takes besides its values exceeds them here. Few of them are read at a time.
+#[tokio::test(flavor = "multi_thread")]
+async fn many_columns_of_few_values_take_little_memory() {
+    const NUM_COLUMNS: usize = 4900;
+    const NUM_ROWS: usize = 2500;
+    let _alone = alone().await;
+    let folder = tempfile::tempdir().unwrap();
+    let mut random = Random::new(1, 1);
+    let columns: Vec<(String, ArrayRef)> = (0..NUM_COLUMNS)
+        .map(|column| {
+            let values = (0..NUM_ROWS).map(|_| random.next() as i64);
+            let values: ArrayRef = Arc::new(Int64Array::from_iter_values(values));
+            (format!("c{column}"), values)
+        })
+        .collect();
+    let table = RecordBatch::try_from_iter(columns).unwrap();
+    let path = folder.path().join("t.parquet");
+    let properties = WriterProperties::builder()
+        .set_max_row_group_row_count(Some(500))
+        .set_compression(Compression::SNAPPY)
+        .build();
+    let file = File::create(&path).unwrap();
+    let mut writer = ArrowWriter::try_new(file, table.schema(), Some(properties)).unwrap();
+    writer.write(&table).unwrap();
+    writer.close().unwrap();
+    let arguments = ["--memory", "512MiB", path.to_str().unwrap()];
+    let mut program = Program::start(folder.path(), &arguments);
+    let sampler = MemorySampler::start(program.pid(), 4 << 30);
+    let query = json!({ "table": "t", "id": random.uuid() });
+    let ended = program.run(&query, Reader::Discards, PATIENCE).await;
+    assert!(matches!(ended, Ok(Ending::Rows(_))), "{ended:?}");
+    let peak_bytes = sampler.peak_bytes();
+    assert!(peak_bytes <= 256 << 20, "{peak_bytes}");
     assert_eq!(program.death().await, None);
 }
 
