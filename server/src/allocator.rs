@@ -22,11 +22,12 @@ pub const OUT_OF_MEMORY: i32 = 86;
 const REPORT_BYTES: i64 = 64 << 10;
 
 /// Settings of jemalloc: threads share four arenas, because each arena keeps some memory for itself, and free memory
-/// goes back to the system within a second, together with its addresses, which count in an engine process too.
+/// goes back to the system within 0.2 s, together with its addresses, which count in an engine process too. With 1 s,
+/// 32 readers held 34 MB more, at the same speed.
 #[cfg(target_os = "linux")]
 #[unsafe(export_name = "_rjem_malloc_conf")]
 static JEMALLOC_SETTINGS: &std::ffi::c_char = {
-    let settings = c"narenas:4,dirty_decay_ms:1000,muzzy_decay_ms:0,retain:false";
+    let settings = c"narenas:4,dirty_decay_ms:200,muzzy_decay_ms:0,retain:false";
     // SAFETY: the string is static.
     unsafe { &*settings.as_ptr() }
 };
