@@ -21,8 +21,8 @@ const FREE_BYTES: u64 = 16 << 20;
 /// The unit in which scans that write to disk take turns.
 const TURN_UNIT_BYTES: u64 = 1 << 10;
 
-/// The size of a batch that is written to disk.
-pub(super) const SPILLED_BATCH_BYTES: u64 = 8 << 20;
+/// The size of a batch of wide rows, if it has more than one.
+pub(super) const MAX_BATCH_BYTES: u64 = 8 << 20;
 
 /// The memory of all scans of an engine that need much, and the disk for those that do not get it.
 #[derive(Debug)]

@@ -22,10 +22,9 @@ use futures::stream::BoxStream;
 use crate::source::column_size::{ColumnSize, column_sizes};
 use crate::source::file_object_store::index_of;
 use crate::source::parquet::ParquetFile;
-use crate::source::scan_memory::{Room, SPILLED_BATCH_BYTES, ScanMemory};
+use crate::source::scan_memory::{MAX_BATCH_BYTES, Room, ScanMemory};
 
-/// The size of a batch of wide rows that are in memory.
-const BATCH_BYTES: u64 = 32 << 20;
+/// The rows of DataFusion's batches, which are fewer if the rows are wide.
 const MAX_BATCH_ROWS: u64 = 8192;
 
 type Rows = BoxStream<'static, Result<RecordBatch>>;
@@ -46,12 +45,14 @@ impl PartitionScan {
         let columns = self.columns(&file).await?;
         let held_bytes = columns.iter().map(|column| column.held_bytes).sum();
         let row_bytes: u64 = columns.iter().map(|column| column.value_bytes).sum();
-        let batch_rows = |bytes: u64| (bytes / row_bytes.max(1)).clamp(1, MAX_BATCH_ROWS) as usize;
+        let batch_rows = (MAX_BATCH_BYTES / row_bytes.max(1)).clamp(1, MAX_BATCH_ROWS);
         let rows = match self.memory.room(held_bytes) {
-            Room::Memory(None) => return self.inner.plan_file(file),
+            Room::Memory(None) if batch_rows == MAX_BATCH_ROWS => {
+                return self.inner.plan_file(file);
+            }
             Room::Memory(lease) => {
-                let source = self.fixed_source(batch_rows(BATCH_BYTES))?;
-                let rows = self.open(&source, file)?;
+                let source = self.config.file_source();
+                let rows = self.open(&source.with_batch_size(batch_rows as usize), file)?;
                 let leased = rows.map(move |batch| {
                     let _ = &lease;
                     batch
@@ -59,7 +60,7 @@ impl PartitionScan {
                 leased.boxed()
             }
             Room::Disk => {
-                let source = self.fixed_source(batch_rows(SPILLED_BATCH_BYTES))?;
+                let source = self.fixed_source()?.with_batch_size(batch_rows as usize);
                 let scan = Arc::clone(&self);
                 // Nobody else gets the turn while this stream is not polled, so the turn is another task's.
                 SpawnedTask::spawn(async move { scan.spill(&source, file, &columns).await })
@@ -146,17 +147,16 @@ impl PartitionScan {
     }
 
     /// DataFusion's source, whose filter excludes the same pages each time.
-    fn fixed_source(&self, batch_rows: usize) -> Result<Arc<dyn FileSource>> {
+    fn fixed_source(&self) -> Result<Arc<dyn FileSource>> {
         let source = self.config.file_source();
         let parquet = source.downcast_ref::<ParquetSource>();
-        let fixed = match (parquet, source.filter()) {
+        Ok(match (parquet, source.filter()) {
             (Some(parquet), Some(filter)) => {
                 let filter = snapshot_physical_expr(filter)?;
                 Arc::new(parquet.clone().with_predicate(filter))
             }
             _ => Arc::clone(source),
-        };
-        Ok(fixed.with_batch_size(batch_rows))
+        })
     }
 }
 

@@ -9,7 +9,7 @@ use datafusion::error::Result;
 use super::ArrowFile;
 use super::batch::BatchReader;
 use crate::source::column_spill::ColumnSpill;
-use crate::source::scan_memory::{SPILLED_BATCH_BYTES, Turn};
+use crate::source::scan_memory::{MAX_BATCH_BYTES, Turn};
 
 /// Rows `rows` of batch `index` of a file, with these columns, written to disk, a few columns at a time. Blocks.
 ///
@@ -43,8 +43,7 @@ pub(super) fn spill(
 
 /// The number of rows of a slice of a batch whose columns take so many bytes.
 pub(super) fn slice_rows(num_rows: u64, num_bytes: u64) -> u64 {
-    let rows =
-        u128::from(num_rows) * u128::from(SPILLED_BATCH_BYTES) / u128::from(num_bytes.max(1));
+    let rows = u128::from(num_rows) * u128::from(MAX_BATCH_BYTES) / u128::from(num_bytes.max(1));
     u64::try_from(rows)
         .unwrap_or(u64::MAX)
         .clamp(1, num_rows.max(1))
