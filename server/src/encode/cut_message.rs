@@ -21,9 +21,7 @@ pub fn cut_message(
 ) -> Result<Vec<IpcMessage>, ArrowError> {
     let batch = decode_message(schema, dictionaries, message)?;
     let slice = batch.slice(start as usize, num_rows as usize);
-    let mut out = Vec::new();
-    Encoder::try_new(batch.schema(), usize::MAX / 8, None, None)?.encode(&slice, &mut out)?;
-    Ok(out)
+    Encoder::try_new(batch.schema(), usize::MAX / 8, None, None)?.encode(&slice)
 }
 
 /// Decodes the batch of a message.

@@ -16,7 +16,7 @@ use datafusion::arrow::ipc::{CompressionType, root_as_message};
 
 use crate::encode::unions::copy_listed_unions;
 use crate::encode::unpack::unpack;
-use crate::encode::views::{batch_bytes, compact_views};
+use crate::encode::views::{batch_bytes, compact_views, value_bytes};
 use crate::message::{IpcMessage, MessageKind};
 
 /// Number of rows of the first message of a result; small, so that they are on the screen at once.
@@ -68,11 +68,11 @@ impl Encoder {
         })
     }
 
-    /// Adds a batch. Returns the messages that are full.
+    /// Adds a batch. Returns the batches of the messages that are full, which are to be encoded in this order.
     ///
     /// # Errors
-    /// The batch cannot be cast to the wire schema or encoded.
-    pub fn push(&mut self, batch: &RecordBatch) -> Result<Vec<IpcMessage>, ArrowError> {
+    /// The batch cannot be cast to the wire schema.
+    pub fn push(&mut self, batch: &RecordBatch) -> Result<Vec<RecordBatch>, ArrowError> {
         let mut out = Vec::new();
         if batch.num_rows() == 0 {
             return Ok(out);
@@ -80,7 +80,7 @@ impl Encoder {
         let mut batch = self.unpack(batch)?;
         if let Some(first_rows) = self.first_rows.take() {
             let head = batch.slice(0, first_rows.min(batch.num_rows()));
-            self.encode(&head, &mut out)?;
+            self.cut_into(&head, batch_bytes(&head), &mut out);
             batch = batch.slice(head.num_rows(), batch.num_rows() - head.num_rows());
             if batch.num_rows() == 0 {
                 return Ok(out);
@@ -95,32 +95,30 @@ impl Encoder {
         if bytes < self.batch_bytes / 4 || self.gathered_bytes + bytes < self.batch_bytes * 3 / 2 {
             self.gathered_bytes += bytes;
             self.gathered.push(batch);
-            self.flush_into(&mut out)?;
+            out.extend(self.flush());
         } else {
-            self.flush_into(&mut out)?;
-            self.cut_into(&batch, bytes, &mut out)?;
+            out.extend(self.flush());
+            self.cut_into(&batch, bytes, &mut out);
         }
         Ok(out)
     }
 
-    /// Adds rows that are already encoded. Returns the messages gathered before, then this one.
-    ///
-    /// # Errors
-    /// As [`Encoder::push`].
-    pub fn pass(&mut self, message: IpcMessage) -> Result<Vec<IpcMessage>, ArrowError> {
-        let mut out = self.flush()?;
-        out.push(message);
-        Ok(out)
-    }
-
-    /// Returns the messages of the gathered rows.
-    ///
-    /// # Errors
-    /// As [`Encoder::push`].
-    pub fn flush(&mut self) -> Result<Vec<IpcMessage>, ArrowError> {
+    /// The batches of the gathered rows, as [`Encoder::push`] returns them.
+    pub fn flush(&mut self) -> Vec<RecordBatch> {
+        let gathered = std::mem::take(&mut self.gathered);
+        let bytes = std::mem::take(&mut self.gathered_bytes);
         let mut out = Vec::new();
-        self.flush_into(&mut out)?;
-        Ok(out)
+        match gathered.as_slice() {
+            [] => {}
+            [one] => self.cut_into(one, bytes, &mut out),
+            many => match concat_batches(&self.schema, many) {
+                Ok(batch) => self.cut_into(&batch, bytes, &mut out),
+                // Not every type can be concatenated, and joined dictionaries may have more values than
+                // their keys can address. Small messages are better than an error.
+                Err(_) => return gathered,
+            },
+        }
+        out
     }
 
     /// Bytes of the gathered rows.
@@ -128,27 +126,7 @@ impl Encoder {
         self.gathered_bytes
     }
 
-    fn flush_into(&mut self, out: &mut Vec<IpcMessage>) -> Result<(), ArrowError> {
-        let gathered = std::mem::take(&mut self.gathered);
-        let bytes = std::mem::take(&mut self.gathered_bytes);
-        match gathered.as_slice() {
-            [] => Ok(()),
-            [one] => self.cut_into(one, bytes, out),
-            many => match concat_batches(&self.schema, many) {
-                Ok(batch) => self.cut_into(&batch, bytes, out),
-                // Not every type can be concatenated, and joined dictionaries may have more values than
-                // their keys can address. Small messages are better than an error.
-                Err(_) => many.iter().try_for_each(|batch| self.encode(batch, out)),
-            },
-        }
-    }
-
-    fn cut_into(
-        &mut self,
-        batch: &RecordBatch,
-        bytes: usize,
-        out: &mut Vec<IpcMessage>,
-    ) -> Result<(), ArrowError> {
+    fn cut_into(&self, batch: &RecordBatch, bytes: usize, out: &mut Vec<RecordBatch>) {
         let num_rows = batch.num_rows();
         let num_ranges = bytes
             .div_ceil(self.batch_bytes.saturating_mul(5) / 4)
@@ -156,11 +134,16 @@ impl Encoder {
         let rows_per_piece = num_rows.div_ceil(num_ranges).max(1);
         let mut start = 0;
         while start < num_rows {
-            let rows = rows_per_piece.min(num_rows - start);
-            self.encode(&batch.slice(start, rows), out)?;
-            start += rows;
+            let piece = batch.slice(start, rows_per_piece.min(num_rows - start));
+            start += piece.num_rows();
+            // Some rows may be much larger than others.
+            let value_bytes = value_bytes(&piece);
+            if num_ranges > 1 && value_bytes > self.batch_bytes.saturating_mul(2) {
+                self.cut_into(&piece, value_bytes, out);
+            } else {
+                out.push(piece);
+            }
         }
-        Ok(())
     }
 
     /// Encodes one batch without gathering or cutting: first the dictionaries that changed, then the
@@ -168,17 +151,14 @@ impl Encoder {
     ///
     /// # Errors
     /// The IPC format does not support a type.
-    pub(super) fn encode(
-        &mut self,
-        batch: &RecordBatch,
-        out: &mut Vec<IpcMessage>,
-    ) -> Result<(), ArrowError> {
+    pub fn encode(&mut self, batch: &RecordBatch) -> Result<Vec<IpcMessage>, ArrowError> {
         let (dictionaries, encoded) = self.generator.encode(
             &copy_listed_unions(compact_views(batch)?)?,
             &mut self.dictionaries,
             &self.options,
             &mut self.context,
         )?;
+        let mut out = Vec::with_capacity(dictionaries.len() + 1);
         for dictionary in dictionaries {
             let kind = dictionary_kind(&dictionary.ipc_message)?;
             out.push(message(kind, dictionary, 0));
@@ -188,7 +168,7 @@ impl Encoder {
             encoded,
             batch.num_rows() as u64,
         ));
-        Ok(())
+        Ok(out)
     }
 
     fn unpack(&self, batch: &RecordBatch) -> Result<RecordBatch, ArrowError> {
@@ -247,11 +227,8 @@ impl EmptyBatch {
     /// # Errors
     /// The IPC format does not support a type.
     pub fn try_new(schema: &SchemaRef) -> Result<Self, ArrowError> {
-        let mut dictionaries = Vec::new();
-        Encoder::try_new(Arc::clone(schema), 1, None, None)?.encode(
-            &RecordBatch::new_empty(Arc::clone(schema)),
-            &mut dictionaries,
-        )?;
+        let mut dictionaries = Encoder::try_new(Arc::clone(schema), 1, None, None)?
+            .encode(&RecordBatch::new_empty(Arc::clone(schema)))?;
         let batch = dictionaries
             .pop()
             .ok_or_else(|| ArrowError::IpcError("an empty batch gave no message".into()))?;
@@ -269,6 +246,25 @@ mod tests {
     use super::*;
 
     #[test]
+    fn no_message_of_large_values_is_much_larger_than_wanted() {
+        const BATCH_BYTES: usize = 100_000;
+        // All large values are neighbours, within the first message and behind it.
+        let is_large = |row| row < 500 || (2000..2500).contains(&row);
+        let texts = (0..3000).map(|row| "x".repeat(if is_large(row) { 5000 } else { 1 }));
+        let texts = StringArray::from_iter_values(texts);
+        let batch = RecordBatch::try_from_iter([("text", Arc::new(texts) as ArrayRef)]).unwrap();
+        let mut encoder =
+            Encoder::try_new(batch.schema(), BATCH_BYTES, Some(FIRST_MESSAGE_ROWS), None).unwrap();
+        let mut pieces = encoder.push(&batch).unwrap();
+        pieces.extend(encoder.flush());
+        let num_rows: usize = pieces.iter().map(RecordBatch::num_rows).sum();
+        assert_eq!(num_rows, 3000);
+        let message_bytes = |piece| encoder.encode(piece).unwrap()[0].body.len();
+        let largest = pieces.iter().map(message_bytes).max();
+        assert!(largest.unwrap() < 3 * BATCH_BYTES, "{largest:?}");
+    }
+
+    #[test]
     fn a_message_holds_no_memory_beside_its_bytes() {
         let texts = StringArray::from_iter_values((0..70_000).map(|row| row.to_string()));
         let numbers = Float64Array::from_iter_values((0..70_000).map(f64::from));
@@ -278,10 +274,13 @@ mod tests {
         ])
         .unwrap();
         let mut encoder = Encoder::try_new(batch.schema(), 300_000, None, None).unwrap();
-        let mut messages = encoder.push(&batch).unwrap();
-        messages.extend(encoder.flush().unwrap());
-        assert!(messages.len() > 2);
-        for message in messages {
+        let mut pieces = encoder.push(&batch).unwrap();
+        pieces.extend(encoder.flush());
+        assert!(pieces.len() > 2);
+        for message in pieces
+            .iter()
+            .flat_map(|piece| encoder.encode(piece).unwrap())
+        {
             let num_bytes = message.body.len();
             assert_eq!(Vec::from(message.body).capacity(), num_bytes);
         }

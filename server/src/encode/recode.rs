@@ -51,7 +51,7 @@ impl Recoder {
                     None,
                 )?),
             };
-            encoder.encode(&batch, &mut out)?;
+            out.extend(encoder.encode(&batch)?);
         }
         Ok(out)
     }

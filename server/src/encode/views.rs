@@ -59,6 +59,18 @@ pub fn batch_bytes(batch: &RecordBatch) -> usize {
     columns.max(batch.num_rows() / 8)
 }
 
+/// The bytes of the texts and binaries of a batch, of which some may be much larger than others.
+pub(super) fn value_bytes(batch: &RecordBatch) -> usize {
+    let columns = batch.columns().iter();
+    let of_column = |column: &ArrayRef| match column.data_type() {
+        DataType::Utf8 | DataType::LargeUtf8 | DataType::Binary | DataType::LargeBinary => {
+            column.to_data().get_slice_memory_size().unwrap_or(0)
+        }
+        _ => view_bytes(column.as_ref()),
+    };
+    columns.map(of_column).sum()
+}
+
 fn view_bytes(column: &dyn Array) -> usize {
     if let Some(views) = column.as_any().downcast_ref::<StringViewArray>() {
         views.total_buffer_bytes_used()

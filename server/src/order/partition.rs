@@ -1,9 +1,11 @@
 //! One partition of a result, as a stream of messages that has not started.
 
+use std::collections::VecDeque;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
+use datafusion::arrow::array::RecordBatch;
 use datafusion::arrow::datatypes::SchemaRef;
 use futures::stream::BoxStream;
 use futures::{Stream, StreamExt};
@@ -61,17 +63,18 @@ pub fn encode_partition(
         first_rows,
         encoding.codec,
     );
-    let state = match encoder {
-        Ok(encoder) => State::Running {
-            rows: rows.boxed(),
-            encoder: Box::new(encoder),
+    let messages = match encoder {
+        Ok(encoder) => Messages {
+            rows: Some(rows.boxed()),
+            encoder,
+            ready: VecDeque::new(),
         },
-        Err(error) => State::Failed(cannot_encode(&error)),
+        Err(error) => return futures::stream::iter([Err(cannot_encode(&error))]).boxed(),
     };
     let counted = held.clone();
-    futures::stream::unfold((state, held), |(state, held)| async move {
-        let (outcomes, state) = state.step(&held).await?;
-        Some((outcomes, (state, held)))
+    futures::stream::unfold((messages, held), |(mut messages, held)| async move {
+        let outcomes = messages.next(&held).await?;
+        Some((outcomes, (messages, held)))
     })
     .flat_map(futures::stream::iter)
     .inspect(move |outcome| {
@@ -84,79 +87,80 @@ pub fn encode_partition(
 
 type Outcome = Result<IpcMessage, QueryError>;
 
-enum State {
-    /// More rows may follow.
-    Running {
-        rows: BoxStream<'static, Result<MaybeEncoded, QueryError>>,
-        encoder: Box<Encoder>,
-    },
-    /// The encoder could not be made.
-    Failed(QueryError),
-    /// Nothing follows.
-    Ended,
+/// Encodes one message at a time, because those of a whole batch may take as much memory as the batch.
+struct Messages {
+    /// `None` after the last row.
+    rows: Option<BoxStream<'static, Result<MaybeEncoded, QueryError>>>,
+    encoder: Encoder,
+    ready: VecDeque<Ready>,
 }
 
-impl State {
-    async fn step(self, held: &HeldBytes) -> Option<(Vec<Outcome>, Self)> {
-        let (mut rows, mut encoder) = match self {
-            Self::Running { rows, encoder } => (rows, encoder),
-            Self::Failed(error) => return Some((vec![Err(error)], Self::Ended)),
-            Self::Ended => return None,
-        };
-        let next = if encoder.gathered_bytes() > 0 {
-            match tokio::time::timeout(Duration::from_millis(GATHER_MS), rows.next()).await {
-                Ok(next) => next,
-                Err(_) => {
-                    let encoded = encoder.flush();
-                    return Some(Self::after(encoded, rows, encoder, held));
+/// What comes next.
+enum Ready {
+    Batch(RecordBatch),
+    Message(IpcMessage),
+    Error(QueryError),
+}
+
+impl Messages {
+    /// The next message, with the dictionaries that it needs; `None` after the last one or an error.
+    async fn next(&mut self, held: &HeldBytes) -> Option<Vec<Outcome>> {
+        loop {
+            if let Some(ready) = self.ready.pop_front() {
+                return Some(self.outcomes(ready, held));
+            }
+            let rows = self.rows.as_mut()?;
+            let next = if self.encoder.gathered_bytes() > 0 {
+                tokio::time::timeout(Duration::from_millis(GATHER_MS), rows.next()).await
+            } else {
+                Ok(rows.next().await)
+            };
+            match next {
+                Ok(Some(Ok(MaybeEncoded::Batch(batch)))) => match self.encoder.push(&batch) {
+                    Ok(batches) => self.ready.extend(batches.into_iter().map(Ready::Batch)),
+                    Err(error) => self.end(Some(cannot_encode(&error))),
+                },
+                Ok(Some(Ok(MaybeEncoded::Message(message)))) => {
+                    self.flush();
+                    self.ready.push_back(Ready::Message(message));
                 }
-            }
-        } else {
-            rows.next().await
-        };
-        match next {
-            Some(Ok(next)) => {
-                let encoded = match next {
-                    MaybeEncoded::Batch(batch) => encoder.push(&batch),
-                    MaybeEncoded::Message(message) => encoder.pass(message),
-                };
-                Some(Self::after(encoded, rows, encoder, held))
-            }
-            Some(Err(error)) => {
                 // Rows before the error are valid.
-                let mut out: Vec<Outcome> = encoder
-                    .flush()
-                    .unwrap_or_default()
-                    .into_iter()
-                    .map(Ok)
-                    .collect();
-                out.push(Err(error));
-                Some((out, Self::Ended))
+                Ok(Some(Err(error))) => self.end(Some(error)),
+                Ok(None) => self.end(None),
+                Err(_) => self.flush(),
             }
-            None => match encoder.flush() {
-                Ok(messages) => Some((messages.into_iter().map(Ok).collect(), Self::Ended)),
-                Err(error) => Some((vec![Err(cannot_encode(&error))], Self::Ended)),
-            },
         }
     }
 
-    fn after(
-        result: Result<Vec<IpcMessage>, datafusion::arrow::error::ArrowError>,
-        rows: BoxStream<'static, Result<MaybeEncoded, QueryError>>,
-        encoder: Box<Encoder>,
-        held: &HeldBytes,
-    ) -> (Vec<Outcome>, Self) {
-        match result {
+    fn outcomes(&mut self, ready: Ready, held: &HeldBytes) -> Vec<Outcome> {
+        let messages = match ready {
+            Ready::Batch(batch) => self.encoder.encode(&batch).map_err(|e| cannot_encode(&e)),
+            Ready::Message(message) => Ok(vec![message]),
+            Ready::Error(error) => Err(error),
+        };
+        match messages {
             Ok(messages) => {
                 let encoded: usize = messages.iter().map(IpcMessage::num_bytes).sum();
-                held.set(encoder.gathered_bytes() + encoded);
-                (
-                    messages.into_iter().map(Ok).collect(),
-                    Self::Running { rows, encoder },
-                )
+                held.set(self.encoder.gathered_bytes() + encoded);
+                messages.into_iter().map(Ok).collect()
             }
-            Err(error) => (vec![Err(cannot_encode(&error))], Self::Ended),
+            Err(error) => {
+                self.rows = None;
+                self.ready.clear();
+                vec![Err(error)]
+            }
         }
+    }
+
+    fn flush(&mut self) {
+        let gathered = self.encoder.flush();
+        self.ready.extend(gathered.into_iter().map(Ready::Batch));
+    }
+
+    fn end(&mut self, error: Option<QueryError>) {
+        self.rows = None;
+        self.flush();
+        self.ready.extend(error.map(Ready::Error));
     }
 }
 

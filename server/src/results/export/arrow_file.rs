@@ -142,8 +142,9 @@ impl Unpacker {
             return Ok(Vec::new());
         };
         let batch = cast_batch(&batch, &self.schema)?;
-        let mut messages = self.encoder.push(&batch).map_err(cannot_write)?;
-        messages.extend(self.encoder.flush().map_err(cannot_write)?);
-        Ok(messages)
+        if batch.num_rows() == 0 {
+            return Ok(Vec::new());
+        }
+        self.encoder.encode(&batch).map_err(cannot_write)
     }
 }
