@@ -3,7 +3,6 @@
 //! Spec: a compressed buffer starts with its uncompressed length as i64; -1 means that the bytes
 //! after it are not compressed.
 
-use std::borrow::Cow;
 use std::io::Read;
 
 use super::batch_header::Codec;
@@ -15,13 +14,18 @@ use super::slab::{AlignedBody, Arena, Region};
 use super::{DecodeError, DecodeErrorKind};
 
 const PREFIX_BYTES: usize = 8;
+/// The most bytes that are decompressed at a time.
+const PIECE_BYTES: usize = 64 << 10;
 /// Every decompressed buffer begins at a multiple of this number of bytes.
 #[cfg(feature = "decode")]
 const BUFFER_ALIGNMENT_BYTES: u64 = 64;
 
 /// The uncompressed length that a compressed `buffer` claims, checked against `cap_bytes`; 0 for an
 /// empty buffer.
-fn claimed_bytes(buffer: &[u8], cap_bytes: u64) -> Result<u64, DecodeError> {
+///
+/// # Errors
+/// `OverLimit` if it exceeds the cap; `InvalidHeader` if there is no length.
+pub fn claimed_bytes(buffer: &[u8], cap_bytes: u64) -> Result<u64, DecodeError> {
     if buffer.is_empty() {
         return Ok(0);
     }
@@ -71,9 +75,7 @@ fn check_length(num_bytes: u64, claimed: u64) -> Result<(), DecodeError> {
     ))
 }
 
-/// The uncompressed bytes of one buffer of a compressed body; at most `cap_bytes`.
-///
-/// Memory grows with the bytes that are produced, not with the length that the prefix claims.
+/// Writes the uncompressed bytes of one buffer of a compressed body, at most `cap_bytes`, piece by piece.
 ///
 /// # Errors
 /// `OverLimit` if the claimed length exceeds the cap; `InvalidData` if the bytes do not decompress to
@@ -82,18 +84,24 @@ pub fn decompress(
     buffer: &[u8],
     codec: Codec,
     cap_bytes: u64,
-) -> Result<Cow<'_, [u8]>, DecodeError> {
+    mut write: impl FnMut(&[u8]),
+) -> Result<(), DecodeError> {
     let claimed = claimed_bytes(buffer, cap_bytes)?;
     if let Some(stored) = stored(buffer) {
-        return Ok(Cow::Borrowed(stored));
+        write(stored);
+        return Ok(());
     }
-    let mut out = Vec::new();
-    reader(buffer, codec)?
-        .take(claimed + 1)
-        .read_to_end(&mut out)
-        .map_err(invalid)?;
-    check_length(out.len() as u64, claimed)?;
-    Ok(Cow::Owned(out))
+    let mut plain = reader(buffer, codec)?.take(claimed + 1);
+    let mut piece = vec![0; PIECE_BYTES];
+    let mut num_bytes = 0;
+    loop {
+        let read = plain.read(&mut piece).map_err(invalid)?;
+        if read == 0 {
+            return check_length(num_bytes, claimed);
+        }
+        num_bytes += read as u64;
+        write(&piece[..read]);
+    }
 }
 
 /// The positions of the buffers of a compressed body after decompression, and the end of the last one.

@@ -21,7 +21,7 @@ mod type_name;
 mod write;
 
 pub use batch_header::{BatchHeader, BufferRange, Codec, FieldNode, MetadataVersion};
-pub use compression::decompress;
+pub use compression::{claimed_bytes, decompress};
 #[cfg(feature = "decode")]
 pub(crate) use compression::{decompress_body, decompressed_layout};
 pub use describe::{FieldDescription, describe_fields};

@@ -4,7 +4,7 @@
 use std::ops::Range;
 
 use colonnade_core::wire::{
-    ArraySlot, BatchHeader, BufferRange, BufferRole, FieldNode, decompress,
+    ArraySlot, BatchHeader, BufferRange, BufferRole, Codec, FieldNode, claimed_bytes, decompress,
 };
 use datafusion::arrow::buffer::{Buffer, MutableBuffer};
 
@@ -16,6 +16,9 @@ const ALIGNMENT: usize = 64;
 
 /// A compressed buffer begins with its size before compression, or with -1 if it is not compressed after all.
 const STATED_BYTES: usize = 8;
+
+/// Few buffers decompress to more than this multiple of their size.
+const USUAL_RATIO: usize = 1024;
 
 /// Buffers one after the other, in the order of the columns. The caller must still confirm that the
 /// file has not changed.
@@ -84,10 +87,7 @@ impl<'a> Body<'a> {
                 _ if range.length == 0 => self.add(&[]),
                 Some(codec) => {
                     let bytes = self.file.file.read_unconfirmed(self.file_bytes(*range))?;
-                    let plain = decompress(&bytes, codec, self.left_bytes)
-                        .map_err(|error| unsound(&error))?;
-                    self.left_bytes -= plain.len() as u64;
-                    self.add(&plain);
+                    self.add_decompressed(&bytes, codec)?;
                 }
                 None => {
                     self.read(*range, 0..range.length)?;
@@ -154,6 +154,20 @@ impl<'a> Body<'a> {
             length: wanted.len(),
         });
         Ok(at)
+    }
+
+    fn add_decompressed(&mut self, buffer: &[u8], codec: Codec) -> Result<()> {
+        let offset = self.align();
+        let stated = claimed_bytes(buffer, self.left_bytes).map_err(|e| unsound(&e))?;
+        // Growing takes twice as much, but a false statement must not take more than the file can hold.
+        let usual_bytes = buffer.len().saturating_mul(USUAL_RATIO);
+        self.bytes.reserve(usual_bytes.min(stated as usize));
+        let add = |bytes: &[u8]| self.bytes.extend_from_slice(bytes);
+        decompress(buffer, codec, self.left_bytes, add).map_err(|e| unsound(&e))?;
+        self.left_bytes -= stated;
+        let length = stated as usize;
+        self.ranges.push(BufferRange { offset, length });
+        Ok(())
     }
 
     fn add(&mut self, bytes: &[u8]) {
