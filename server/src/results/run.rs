@@ -185,8 +185,8 @@ impl Run {
         }
     }
 
-    /// Ends the run although it could go on, because others want what it holds. Its readers keep
-    /// its messages, and then join another run.
+    /// Ends the run although it could go on, because others want what it holds. Its readers keep its messages, and then
+    /// join another run.
     pub(super) fn give_way(&self) {
         let mut readers = lock(&self.readers);
         readers.gave_way = true;

@@ -19,12 +19,15 @@ use crate::source::Table;
 /// have it run again for each message.
 const IDLE_TIME: Duration = Duration::from_secs(1);
 
-/// A run that can begin again at any row gives way to others although it is read, after the longest of: this time, a
-/// time for each slot, because many share a core, and a multiple of the time until its first rows, which it takes again
+/// A run that can begin again at any row gives way to others although it is read, after the longest of: this time, the
+/// time in which each run gets so much of a core, and a multiple of the time until its first rows, which it takes again
 /// to begin.
 const LEAST_TURN: Duration = Duration::from_millis(500);
-const TURN_OF_SLOT: Duration = Duration::from_millis(50);
+const CORE_TIME_OF_TURN: Duration = Duration::from_millis(100);
 const TURN_OF_BEGIN: u32 = 4;
+
+/// But never longer than this part of the time that a newcomer waits, because all runs may have begun together.
+const LONGEST_TURN: u32 = 4;
 
 /// Drives a run: takes messages from its stitcher while a reader wants them.
 pub(super) struct RunDriver {
@@ -37,10 +40,14 @@ pub(super) struct RunDriver {
     pub(super) slots: Vec<Slots>,
     /// Whether another run gives the same rows.
     pub(super) is_repeatable: bool,
-    /// Whether that run does not need the work of this one again.
+    /// Whether another run can begin at any row, without the work for the rows before it.
     pub(super) is_seekable: bool,
     /// The tables that it reads, in their state at planning.
     pub(super) sources: Vec<Arc<Table>>,
+    /// The cores that all runs share.
+    pub(super) num_cores: usize,
+    /// How long a newcomer waits for the slot of a run.
+    pub(super) queue_timeout: Duration,
     /// Remaining time of execution; waiting for readers is not counted.
     pub(super) time_left: Option<Duration>,
 }
@@ -102,8 +109,10 @@ impl RunDriver {
     /// How long the run keeps its slots at least, after it has taken `begin` to its first rows.
     fn turn(&self, begin: Duration) -> Duration {
         let num_slots = self.slots.iter().map(Slots::num_slots).max();
-        let turn = TURN_OF_SLOT * num_slots.unwrap_or_default() as u32;
-        turn.max(LEAST_TURN).max(begin * TURN_OF_BEGIN)
+        let runs_of_core = num_slots.unwrap_or_default().div_ceil(self.num_cores);
+        let turn = CORE_TIME_OF_TURN * runs_of_core as u32;
+        let turn = turn.max(LEAST_TURN).max(begin * TURN_OF_BEGIN);
+        turn.min(self.queue_timeout / LONGEST_TURN)
     }
 
     /// Waits until nobody has read for a while and others wait for a slot of a kind that this run holds.

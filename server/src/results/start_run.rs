@@ -107,6 +107,8 @@ impl Results {
             is_repeatable: properties.is_repeatable,
             is_seekable: planned.is_seekable,
             sources: planned.sources,
+            num_cores: self.config.num_threads,
+            queue_timeout: self.config.queue_timeout,
             time_left: self.config.query_timeout,
         };
         // The run is new, so it accepts a reader and still has all its rows.

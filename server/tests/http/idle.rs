@@ -57,6 +57,12 @@ async fn assert_answers(server: &Server) {
     );
 }
 
+async fn metric(server: &Server, name: &str) -> u64 {
+    let metrics = String::from_utf8(server.get("/metrics").await.body).unwrap();
+    let value = |line: &str| line.strip_prefix(name)?.trim().parse().ok();
+    metrics.lines().find_map(value).unwrap()
+}
+
 /// The path of a file with the numbers from 0 on, in a folder that lasts as long as the first value.
 fn file_of(num_rows: i64) -> (TempDir, String) {
     let folder = tempfile::tempdir().unwrap();
@@ -155,6 +161,42 @@ async fn readers_that_take_long_keep_no_newcomer_out() {
     let (ends, ()) = tokio::join!(join_all(slow), newcomer);
     for (k, end) in (0..).zip(ends) {
         assert!(end.has_numbers(first_row(k)..FILE_ROWS), "{k}");
+    }
+}
+
+/// With many slots, all of which were taken together, turns end before a newcomer gives up.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_crowd_of_readers_keeps_no_newcomer_out() {
+    const FILE_ROWS: i64 = 8_000_000;
+    const NUM_SLOTS: i64 = 40;
+    let (_folder, path) = file_of(FILE_ROWS);
+    let config = AppConfig {
+        memory_bytes: NUM_SLOTS as u64 * (40 << 20),
+        max_streams: 64,
+        queue_timeout: Duration::from_millis(1600),
+        ..narrow()
+    };
+    let server = Server::start(&config, open_all(&[path]).unwrap()).await;
+    let slow = (0..NUM_SLOTS).map(|k| {
+        let server = &server;
+        async move {
+            let first_row = k * FILE_ROWS / (2 * NUM_SLOTS);
+            let path = format!("/v1/tables/t/rows?offset={first_row}&id={}", id(k as u32));
+            let mut response = server.open(&path).await;
+            while response.chunk().await.unwrap().is_some() {
+                tokio::time::sleep(Duration::from_millis(20)).await;
+            }
+        }
+    });
+    let newcomer = async {
+        while metric(&server, "colonnade_run_slots_taken").await < NUM_SLOTS as u64 {
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        }
+        assert_answers(&server).await;
+    };
+    tokio::select! {
+        _ = join_all(slow) => unreachable!("the readers take longer than the newcomer"),
+        () = newcomer => {}
     }
 }
 
@@ -314,10 +356,7 @@ async fn windows_that_were_read_keep_within_the_memory() {
         let rows = server.get(&path).await;
         assert!(rows.is_complete() && rows.has_numbers(first..first + WINDOW_ROWS));
     }
-    let metrics = String::from_utf8(server.get("/metrics").await.body).unwrap();
-    let mut lines = metrics.lines();
-    let kept = lines.find_map(|line| line.strip_prefix("colonnade_spool_memory_bytes "));
-    let kept_bytes: u64 = kept.unwrap().parse().unwrap();
+    let kept_bytes = metric(&server, "colonnade_spool_memory_bytes").await;
     assert!((1..=MEMORY_BYTES / 8).contains(&kept_bytes), "{kept_bytes}");
     // The rows that went can be read again.
     assert!(
