@@ -108,7 +108,7 @@ fn serve(args: &ServeArgs) -> Result<(), StartError> {
         guard: guard(args, address)?,
         ..AppConfig::default()
     };
-    allocator::give_back_when_idle();
+    allocator::return_free_memory(config.memory_bytes);
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .worker_threads(config.num_threads.clamp(1, 4))
         .thread_name("http")
