@@ -1,6 +1,6 @@
 //! Drawn tables and clients at a server with little memory, which serves a newcomer meanwhile.
 //!
-//! `COLONNADE_SEED` repeats a seed, `COLONNADE_BUDGET_SECONDS` says how long.
+//! `COLONNADE_SEED` repeats a seed, from the round `COLONNADE_ROUND` on; `COLONNADE_BUDGET_SECONDS` says how long.
 
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -251,14 +251,16 @@ async fn drawn_tables_and_clients_leave_a_newcomer_its_rows() {
     let _alone = alone().await;
     let setting = |name: &str| std::env::var(name).ok()?.parse::<u64>().ok();
     let seed = setting("COLONNADE_SEED").unwrap_or(1);
-    println!("COLONNADE_SEED={seed}");
+    let first_round = setting("COLONNADE_ROUND").unwrap_or(1);
+    println!("COLONNADE_SEED={seed}, from COLONNADE_ROUND={first_round} on");
     let is_full = std::env::var_os("COLONNADE_FULL").is_some();
     let (scale, seconds) = if is_full { (FULL, 1200) } else { (QUICK, 8) };
     let end = Instant::now()
         + Duration::from_secs(setting("COLONNADE_BUDGET_SECONDS").unwrap_or(seconds));
-    let mut round = 0;
-    while round == 0 || Instant::now() < end {
-        round += 1;
+    for round in first_round.. {
+        if round > first_round && Instant::now() >= end {
+            break;
+        }
         let mut random = Random::new(seed, round);
         let folder = tempfile::tempdir().unwrap();
         let mut tables = Vec::new();
