@@ -277,4 +277,8 @@ test("six million rows: the first ones are shown while the others are sorted", a
   const both = { ...byPrice, sort: ["-l_extendedprice"], filter };
   await expectRows(page, await answered(page, server, both, columns));
   await expect(status(page)).toContainText("Complete: 119,846 rows");
+
+  // A worker with so much memory is not kept for the next table.
+  await page.locator("colonnade-viewer").evaluate((viewer) => viewer.remove());
+  await expect.poll(() => page.workers().length).toBe(0);
 });

@@ -1,5 +1,6 @@
 import { beginLife } from "./api/worker-life.js";
-import type { WorkerOrder } from "./rpc/messages.js";
+import type { IdleWorker, WorkerOrder } from "./rpc/messages.js";
+import { moduleBytes } from "./worker/decoder-module.js";
 import { serve } from "./worker/serve.js";
 
 export { serve };
@@ -12,6 +13,7 @@ if (scope.document === undefined && scope.name === "colonnade") {
     if (data === "ping") return scope.postMessage("alive");
     stop();
     stop = data === "idle" ? () => {} : serve(data);
+    if (data === "idle") scope.postMessage({ idleBytes: moduleBytes() } satisfies IdleWorker);
   });
   beginLife(scope);
 }

@@ -6,6 +6,7 @@ const wasmSrc = "https://page.example/colonnade.wasm";
 /** A worker that starts, and then only records its messages. */
 class FakeWorker extends EventTarget {
   readonly sent: unknown[] = [];
+  isEnded = false;
   constructor() {
     super();
     workers.push(this);
@@ -14,7 +15,9 @@ class FakeWorker extends EventTarget {
   postMessage(message: unknown): void {
     this.sent.push(message);
   }
-  terminate(): void {}
+  terminate(): void {
+    this.isEnded = true;
+  }
 }
 
 let workers: FakeWorker[];
@@ -70,16 +73,42 @@ test("a table takes the idle worker of one that is opened and given up in the sa
   third.abort();
 });
 
+test.each([
+  [256, false],
+  [257, true],
+])("an idle worker of %i MiB is ended: %s", async (idleMib, isEnded) => {
+  const { open } = await import("../src/api/open.js");
+  const port = expect.any(MessagePort);
+  const opening = new AbortController();
+  open(new Uint8Array(8), { wasmSrc, signal: opening.signal }).catch(() => undefined);
+  await expect.poll(() => workers[0]?.sent).toEqual([port]);
+  opening.abort();
+  await expect.poll(() => workers[0]?.sent).toEqual([port, "idle"]);
+  const data = { idleBytes: idleMib * 2 ** 20 };
+  workers[0]?.dispatchEvent(new MessageEvent("message", { data }));
+  expect(workers[0]?.isEnded).toBe(isEnded);
+});
+
+test("a large worker is used again if a table takes it at once", async () => {
+  const { open } = await import("../src/api/open.js");
+  const port = expect.any(MessagePort);
+  const [first, second] = [new AbortController(), new AbortController()];
+  open(new Uint8Array(8), { wasmSrc, signal: first.signal }).catch(() => undefined);
+  await expect.poll(() => workers[0]?.sent).toEqual([port]);
+  first.abort();
+  open(new Uint8Array(8), { wasmSrc, signal: second.signal }).catch(() => undefined);
+  await expect.poll(() => workers[0]?.sent).toEqual([port, "idle", port]);
+  workers[0]?.dispatchEvent(new MessageEvent("message", { data: { idleBytes: 2 ** 30 } }));
+  expect(workers[0]?.isEnded).toBe(false);
+  second.abort();
+});
+
 test("a worker that never says that it is ready is given up, and a table is read without it", async () => {
   vi.useFakeTimers();
   try {
     class SilentWorker extends FakeWorker {
-      isEnded = false;
       override dispatchEvent(event: Event): boolean {
         return event.type !== "message" && super.dispatchEvent(event);
-      }
-      override terminate(): void {
-        this.isEnded = true;
       }
     }
     vi.stubGlobal("Worker", SilentWorker);

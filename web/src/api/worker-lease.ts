@@ -1,5 +1,5 @@
 import type { Endpoint } from "../rpc/endpoint.js";
-import type { Message, WorkerOrder } from "../rpc/messages.js";
+import type { IdleWorker, Message, WorkerOrder } from "../rpc/messages.js";
 import { endWorker, lossOf } from "./worker-life.js";
 
 /** Serves one table: a worker, or its replacement on this thread. */
@@ -73,25 +73,35 @@ export class WorkerLease implements TableWorker {
 /** How long an idle worker is kept: its compiled code and touched memory make the next table fast. */
 const IDLE_MS = 30_000;
 
-let idle: { worker: Worker; kind: string; timer: ReturnType<typeof setTimeout> } | undefined;
+/** The most memory of an idle worker. */
+const MAX_IDLE_BYTES = 256 * 2 ** 20;
+
+let idle: { worker: Worker; kind: string; taken: AbortController } | undefined;
 
 function keepIdleWorker(worker: Worker, kind: string): void {
   endIdleWorker();
-  idle = { worker, kind, timer: setTimeout(endIdleWorker, IDLE_MS) };
+  const taken = new AbortController();
+  idle = { worker, kind, taken };
+  const timer = setTimeout(endIdleWorker, IDLE_MS);
+  taken.signal.addEventListener("abort", () => clearTimeout(timer));
+  const endLarge = ({ data }: MessageEvent<Partial<IdleWorker>>) => {
+    if ((data.idleBytes ?? 0) > MAX_IDLE_BYTES) endIdleWorker();
+  };
+  worker.addEventListener("message", endLarge, taken);
 }
 
 /** An idle worker of this kind, if there is one. */
 export function takeIdleWorker(kind: string): Worker | undefined {
   if (idle?.kind !== kind) return undefined;
-  const { worker, timer } = idle;
-  clearTimeout(timer);
+  const { worker, taken } = idle;
+  taken.abort();
   idle = undefined;
   return lossOf(worker)?.aborted ? undefined : worker;
 }
 
 function endIdleWorker(): void {
   if (idle === undefined) return;
-  clearTimeout(idle.timer);
+  idle.taken.abort();
   endWorker(idle.worker);
   idle = undefined;
 }

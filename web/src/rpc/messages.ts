@@ -56,6 +56,11 @@ export type WasmModule = WebAssembly.Module | Uint8Array<ArrayBuffer>;
  */
 export type WorkerOrder = MessagePort | "idle" | "ping";
 
+/** A worker's answer to `idle`: the memory that it still has, in bytes. */
+export interface IdleWorker {
+  idleBytes: number;
+}
+
 /** The schema of a stream, and the progress when it was read. */
 export interface Opened {
   schema: Schema;

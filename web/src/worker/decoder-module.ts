@@ -5,6 +5,12 @@ import { BodyDecoder } from "./body-decoder.js";
 
 /** One module for all tables of a thread. */
 let loading: ReturnType<typeof init> | undefined;
+let memory: WebAssembly.Memory | undefined;
+
+/** The memory of the module in this thread, in bytes. It does not shrink when decoders are freed. */
+export function moduleBytes(): number {
+  return memory?.buffer.byteLength ?? 0;
+}
 
 /** Makes a decoder. The module is loaded once. Rejects with `wasm_unavailable`. */
 export async function loadDecoder(
@@ -20,7 +26,7 @@ export async function loadDecoder(
       Decoder.warmUp();
       return instance;
     });
-    const { memory } = await loading;
+    ({ memory } = await loading);
     return new BodyDecoder(new Decoder(memoryBytes), memory, onCrash);
   } catch (thrown) {
     loading = undefined;
