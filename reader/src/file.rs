@@ -18,7 +18,7 @@ use parquet::schema::types::ColumnDescPtr;
 
 use crate::chunk::Chunk;
 use crate::error::{ReadError, Result};
-use crate::footer::{self, Int96Values};
+use crate::footer::{self, Int96Values, Outline};
 use crate::page::{PageFormat, PageHeader, decode_page};
 use crate::pages::PageList;
 
@@ -178,6 +178,7 @@ fn footer_start(file_bytes: u64, tail: &[u8]) -> Result<u64> {
 impl Footer {
     /// Reads the footer. What it describes lies before its own offset, `start`.
     fn parse(bytes: &[u8], start: u64) -> Result<Self> {
+        let outline = Outline::of(bytes)?;
         let metadata = ParquetMetaDataReader::decode_metadata(bytes).and_then(footer::readable);
         let metadata = metadata.map_err(|error| ReadError::invalid(footer::explain(&error)))?;
         let num_rows = footer::num_rows(&metadata).map_err(ReadError::invalid)?;
@@ -192,7 +193,7 @@ impl Footer {
             metadata,
             schema,
             num_rows,
-            has_encrypted_columns: footer::has_encrypted_columns(bytes),
+            has_encrypted_columns: outline.has_encrypted_columns,
         })
     }
 }

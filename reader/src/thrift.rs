@@ -1,4 +1,4 @@
-//! The part of Thrift's compact protocol that page headers, offset indexes and the search for encryption need.
+//! The part of Thrift's compact protocol that page headers, offset indexes and outlines of footers need.
 //!
 //! Spec: <https://github.com/apache/thrift/blob/master/doc/specs/thrift-compact-protocol.md>.
 
@@ -67,7 +67,8 @@ impl<'a> Compact<'a> {
     /// Reads a list of structs; `visit` is called for each.
     pub(crate) fn structs(&mut self, mut visit: impl FnMut(&mut Self) -> Option<()>) -> Option<()> {
         let (length, kind) = self.list()?;
-        if kind != 12 {
+        // Some writers state no type of an empty list.
+        if length > 0 && kind != 12 {
             return None;
         }
         (0..length).try_for_each(|_| visit(self))

@@ -109,6 +109,7 @@ fn serve(args: &ServeArgs) -> Result<(), StartError> {
         ..AppConfig::default()
     };
     allocator::return_free_memory(config.memory_bytes);
+    source::limit_footers(config.memory_bytes);
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .worker_threads(config.num_threads.clamp(1, 4))
         .thread_name("http")

@@ -42,6 +42,8 @@ mod budget;
 mod conformance;
 #[path = "statements/crowd.rs"]
 mod crowd;
+#[path = "statements/footers.rs"]
+mod footers;
 #[path = "statements/fuzz.rs"]
 mod fuzz;
 #[path = "statements/neighbours.rs"]

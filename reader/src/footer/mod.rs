@@ -1,13 +1,13 @@
 //! Decisions about the footer of a Parquet file: its columns, their types, and what its writer meant.
 
 mod edits;
-mod encryption;
 mod hints;
 mod int96;
+mod outline;
 mod quirks;
 
-pub use encryption::has_encrypted_columns;
 pub use int96::{Int96Values, with_int96_micros};
+pub use outline::Outline;
 pub use quirks::{
     WRONG_COMPRESSION, has_wrong_compression, with_extension_types, with_num_rows,
     without_signed_order,
@@ -50,7 +50,10 @@ pub fn num_rows(footer: &ParquetMetaData) -> std::result::Result<u64, String> {
 /// What an error of the library about a footer means, in one line.
 #[must_use]
 pub fn explain(error: &ParquetError) -> String {
-    let text = error.to_string();
+    let text = match error {
+        ParquetError::External(own) => own.to_string(),
+        library => library.to_string(),
+    };
     if text.contains("encrypted footer") {
         return "the Parquet file is encrypted; write it without encryption".to_owned();
     }

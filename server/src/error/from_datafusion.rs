@@ -86,10 +86,8 @@ pub(crate) fn plan_error(
 
 /// The error of this program inside an error of DataFusion.
 fn own_error(error: &DataFusionError) -> Option<QueryError> {
-    match error.find_root() {
-        DataFusionError::External(external) => external.downcast_ref::<QueryError>().cloned(),
-        _ => None,
-    }
+    let own = causes(error).find_map(|cause| cause.downcast_ref::<QueryError>());
+    own.cloned()
 }
 
 fn unknown_table(message: &str) -> Option<&str> {
@@ -193,9 +191,14 @@ pub(crate) fn out_of_memory(share_bytes: Option<u64>) -> QueryError {
     )
 }
 
+/// The error and its causes.
+fn causes<'a>(error: &'a (dyn Error + 'static)) -> impl Iterator<Item = &'a (dyn Error + 'static)> {
+    std::iter::successors(Some(error), |&error| error.source())
+}
+
 /// Whether the error, or one of its causes, is the system's "storage full".
 fn is_disk_full(error: &(dyn Error + 'static)) -> bool {
-    std::iter::successors(Some(error), |&error| error.source())
+    causes(error)
         .filter_map(|error| error.downcast_ref::<io::Error>())
         .any(|error| error.kind() == io::ErrorKind::StorageFull)
 }

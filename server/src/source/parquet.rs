@@ -1,6 +1,7 @@
 //! Parquet: footers, and reading rows by row group and page index.
 
 use std::collections::BTreeSet;
+use std::error::Error;
 use std::ops::Range;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
@@ -22,12 +23,14 @@ use futures::FutureExt;
 use futures::future::BoxFuture;
 use serde::{Deserialize, Serialize};
 
+use crate::error::QueryError;
 use crate::source::SourceFile;
 use crate::source::file_object_store::{index_of, read_range};
+use crate::source::footer_memory::{KeptFooter, Purpose};
+use crate::source::footer_reader::FooterReader;
 use crate::source::int96::Int96Range;
-use crate::source::kept_footer::KeptFooter;
-use crate::source::page_walk::{Chunks, find_pages};
-use crate::source::parquet_check::{FooterReader, check_compression};
+use crate::source::page_walk::find_pages;
+use crate::source::parquet_check::check_compression;
 use crate::source::pruning::lacks_null_counts;
 
 /// A Parquet file.
@@ -67,14 +70,14 @@ impl OpenedParquet {
     /// One line that describes what is wrong with the file.
     pub(super) fn open(file: &SourceFile) -> std::result::Result<Self, String> {
         // The footer of a damaged file can make the reader panic.
-        let reader = FooterReader::new(Chunks(file.clone()));
+        let reader = FooterReader::new(file, Purpose::Load);
         let metadata = catch_unwind(AssertUnwindSafe(|| {
             let footer = ParquetMetaDataReader::new().parse_and_finish(&reader)?;
             let footer = Arc::new(footer::readable(footer)?);
             ArrowReaderMetadata::try_new(footer, ArrowReaderOptions::new())
         }))
         .map_err(|_| "the Parquet footer is damaged".to_owned())?
-        .map_err(|error| footer::explain(&error))?;
+        .map_err(|error| explain(&error))?;
         let whole = metadata.metadata();
         let num_rows = footer::num_rows(whole)?;
         let pages = catch_unwind(AssertUnwindSafe(|| {
@@ -127,20 +130,24 @@ impl ParquetFile {
     pub(super) fn plain_footer(&self) -> Result<Arc<ParquetMetaData>> {
         match self.kept.get() {
             Some(footer) => Ok(footer),
-            None => Ok(Arc::new(self.read_footer(PageIndexPolicy::Skip)?)),
+            None => {
+                let (reader, footer) = self.read_footer(PageIndexPolicy::Skip)?;
+                Ok(reader.share(footer))
+            }
         }
     }
 
-    fn read_footer(&self, policy: PageIndexPolicy) -> Result<ParquetMetaData> {
+    fn read_footer(&self, policy: PageIndexPolicy) -> Result<(FooterReader, ParquetMetaData)> {
+        let reader = FooterReader::new(&self.file, Purpose::Query);
         let footer = catch_unwind(AssertUnwindSafe(|| {
             let footer = ParquetMetaDataReader::new()
                 .with_page_index_policy(policy)
-                .parse_and_finish(&Chunks(self.file.clone()))?;
+                .parse_and_finish(&reader)?;
             footer::readable(footer)
         }))
         .unwrap_or_else(|_| Err(ParquetError::General("the footer is damaged".to_owned())))?;
         let footer = footer::with_num_rows(footer, self.facts.num_rows);
-        footer::without_signed_order(footer)
+        Ok((reader, footer::without_signed_order(footer)?))
     }
 
     /// The footer, with the page index if there is one, of the state in which the file was opened. Blocks.
@@ -153,16 +160,25 @@ impl ParquetFile {
         Ok(footer)
     }
 
-    fn read_indexed_footer(&self) -> Result<ParquetMetaData> {
+    fn read_indexed_footer(&self) -> Result<Arc<ParquetMetaData>> {
         // Without its page index, a file is still readable, but more of it has to be read.
-        let footer = self
+        let (reader, footer) = self
             .read_footer(PageIndexPolicy::Optional)
             .or_else(|_| self.read_footer(PageIndexPolicy::Skip))?;
         let pages = catch_unwind(AssertUnwindSafe(|| find_pages(&self.file, &footer)));
-        Ok(match pages {
+        Ok(reader.share(match pages {
             Ok(Some(pages)) => footer.into_builder().set_offset_index(Some(pages)).build(),
             _ => footer,
-        })
+        }))
+    }
+}
+
+/// Why a footer cannot be read, in one line.
+fn explain(error: &ParquetError) -> String {
+    let own = error.source().and_then(|inner| inner.downcast_ref());
+    match own {
+        Some(QueryError { message, hint, .. }) => format!("{message}; {hint}"),
+        None => footer::explain(error),
     }
 }
 

@@ -1,19 +1,15 @@
 //! Checks of Parquet files that need their bytes.
 
-use std::io::BufReader;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
-use bytes::Bytes;
-use colonnade_reader::footer::{WRONG_COMPRESSION, has_encrypted_columns, has_wrong_compression};
+use colonnade_reader::footer::{WRONG_COMPRESSION, has_wrong_compression};
 use datafusion::parquet::basic::Compression;
 use datafusion::parquet::column::page::{Page, PageReader};
 use datafusion::parquet::errors::{ParquetError, Result};
 use datafusion::parquet::file::metadata::ParquetMetaData;
-use datafusion::parquet::file::reader::{ChunkReader, Length};
 use datafusion::parquet::file::serialized_reader::SerializedPageReader;
 
 use crate::source::SourceFile;
-use crate::source::cursor::Cursor;
 use crate::source::page_walk::Chunks;
 
 /// Refuses compressed pages that claim to be uncompressed. One page shows it. Blocks.
@@ -46,45 +42,4 @@ pub(super) fn check_compression(file: &SourceFile, footer: &ParquetMetaData) -> 
         }
     }
     Ok(())
-}
-
-/// A file that remembers the bytes that were read last, which are those of the footer.
-pub(super) struct FooterReader {
-    chunks: Chunks,
-    footer: Mutex<Bytes>,
-}
-
-impl FooterReader {
-    pub(super) fn new(chunks: Chunks) -> Self {
-        Self {
-            chunks,
-            footer: Mutex::default(),
-        }
-    }
-
-    /// Whether columns of the file are encrypted.
-    pub(super) fn has_encrypted_columns(&self) -> bool {
-        let footer = self.footer.lock().unwrap_or_else(PoisonError::into_inner);
-        has_encrypted_columns(&footer)
-    }
-}
-
-impl Length for FooterReader {
-    fn len(&self) -> u64 {
-        self.chunks.len()
-    }
-}
-
-impl ChunkReader for FooterReader {
-    type T = BufReader<Cursor>;
-
-    fn get_read(&self, start: u64) -> Result<Self::T> {
-        self.chunks.get_read(start)
-    }
-
-    fn get_bytes(&self, start: u64, length: usize) -> Result<Bytes> {
-        let bytes = self.chunks.get_bytes(start, length)?;
-        *self.footer.lock().unwrap_or_else(PoisonError::into_inner) = bytes.clone();
-        Ok(bytes)
-    }
 }

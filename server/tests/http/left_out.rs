@@ -122,6 +122,41 @@ async fn a_file_that_arrives_in_pieces_breaks_nothing() {
     assert!(server.get("/v1/tables/t/rows").await.has_numbers(0..20));
 }
 
+/// A Parquet file of this footer alone.
+fn parquet_of(footer: &[u8]) -> Vec<u8> {
+    let length = (footer.len() as u32).to_le_bytes();
+    [b"PAR1", footer, &length, b"PAR1"].concat()
+}
+
+/// A reader of such a footer may call itself for each level, or believe a number of row groups.
+#[tokio::test(flavor = "multi_thread")]
+async fn hostile_footers_are_left_out() {
+    const NUM_LEVELS: [u8; 3] = [0xFC, 0x90, 0x4E];
+    const NUM_GROUPS: [u8; 6] = [0xFC, 0xFF, 0xFF, 0xFF, 0xFF, 0x07];
+    let folder = TempDir::new().unwrap();
+    let at = |name: &str| folder.path().join(name);
+    fs::write(at("a.parquet"), parquet(0)).unwrap();
+    let level = [0x48, 1, b'c', 0x15, 2, 0].repeat(10_000);
+    let deep = [&[0x15, 2, 0x19], &NUM_LEVELS[..], &level, &[0]].concat();
+    fs::write(at("deep.parquet"), parquet_of(&deep)).unwrap();
+    let root = [0x15, 2, 0x19, 0x1C, 0x48, 1, b'm', 0x15, 0, 0];
+    let groups = [&root[..], &[0x16, 0, 0x19], &NUM_GROUPS].concat();
+    fs::write(at("groups.parquet"), parquet_of(&groups)).unwrap();
+    let server = Server::following(&config(), &glob(folder.path(), "*.parquet")).await;
+    assert_eq!(
+        left_out(&server, "t").await,
+        ["deep.parquet", "groups.parquet"]
+    );
+    let table = server.json("/v1/tables/t").await;
+    let detail = |index: usize| table["left_out"][index]["detail"].to_string();
+    assert!(detail(0).contains("more than 192 levels"), "{table}");
+    assert!(
+        detail(1).contains("the Parquet footer is damaged"),
+        "{table}"
+    );
+    assert!(server.get("/v1/tables/t/rows").await.has_numbers(0..10));
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn a_file_that_was_read_is_never_left_out() {
     let folder = TempDir::new().unwrap();

@@ -72,7 +72,6 @@ async fn a_killed_process_fails_only_its_own_statement() {
     assert_eq!(program.death().await, None);
 }
 
-/// Each of these needs some 200 MB, and all of them together half of what statements may take.
 /// Whoever starts the server may have left files open to it, such as the sockets of a supervisor.
 #[tokio::test(flavor = "multi_thread")]
 async fn an_engine_process_has_no_file_that_the_server_was_started_with() {
@@ -100,6 +99,7 @@ async fn an_engine_process_has_no_file_that_the_server_was_started_with() {
     assert!(!processes.is_empty() && !processes.into_iter().any(has_secret));
 }
 
+/// Each of these needs some 200 MB, and all of them together half of what statements may take.
 #[tokio::test(flavor = "multi_thread")]
 async fn equal_statements_get_equal_memory() {
     let _alone = alone().await;
