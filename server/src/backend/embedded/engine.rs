@@ -98,7 +98,8 @@ impl Engine {
             .with_disk_manager_builder(disk)
             .build_arc()
             .map_err(failed)?;
-        let scan_memory = ScanMemory::new(config.memory_bytes, &runtime.disk_manager);
+        // Scans take as much again to write to disk what exceeds it.
+        let scan_memory = ScanMemory::new(config.memory_bytes / 2, &runtime.disk_manager);
         let session = config.session().map_err(failed)?;
         let session = session.with_extension(Arc::new(scan_memory));
         let mut rules = PhysicalOptimizer::new().rules;
