@@ -31,6 +31,9 @@ const MAGIC_BYTES: u64 = 8;
 /// The longest footer that is read, in bytes.
 const MAX_FOOTER_BYTES: u64 = 128 << 20;
 
+/// The most memory that a footer may need, in bytes.
+const MAX_FOOTER_MEMORY_BYTES: u64 = 2 << 30;
+
 /// The most bytes of INT96 columns that are read when a file is opened. In a larger file, their values are checked when
 /// they are read.
 const MAX_INT96_BYTES: u64 = 16 << 20;
@@ -179,6 +182,12 @@ impl Footer {
     /// Reads the footer. What it describes lies before its own offset, `start`.
     fn parse(bytes: &[u8], start: u64) -> Result<Self> {
         let outline = Outline::of(bytes)?;
+        if outline.memory_bytes > MAX_FOOTER_MEMORY_BYTES {
+            return Err(ReadError::too_large(format!(
+                "the footer of the file needs {} bytes of memory; at most {MAX_FOOTER_MEMORY_BYTES} are taken",
+                outline.memory_bytes
+            )));
+        }
         let metadata = ParquetMetaDataReader::decode_metadata(bytes).and_then(footer::readable);
         let metadata = metadata.map_err(|error| ReadError::invalid(footer::explain(&error)))?;
         let num_rows = footer::num_rows(&metadata).map_err(ReadError::invalid)?;
@@ -560,5 +569,22 @@ impl PageCache {
                 self.num_bytes -= page.buffer().len();
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::error::ErrorCode;
+
+    #[test]
+    fn a_footer_of_too_many_row_groups_is_not_decoded() {
+        let num_groups = 1_u32 << 25;
+        let varint = [0x80, 0x80, 0x80, (num_groups >> 21) as u8];
+        let mut bytes = vec![0x29, 0x1C, 0x48, 1, b'c', 0x15, 0, 0, 0x29, 0xFC];
+        bytes.extend(varint);
+        bytes.resize(bytes.len() + num_groups as usize + 1, 0);
+        let error = Footer::parse(&bytes, 0).err().unwrap();
+        assert_eq!(error.code, ErrorCode::TooLarge, "{error}");
     }
 }
