@@ -106,9 +106,9 @@ impl FooterMemory {
         block_on(unconstrained(turn)).ok()
     }
 
-    /// Gives up the footers that are only kept.
+    /// Gives up the footers that are only kept. Those that are being read stay, for who waits for them.
     fn forget_unused(&self) {
-        self.kept.clear();
+        self.kept.retain(|_, _| false);
         self.leases().retain(is_alive);
     }
 
@@ -146,15 +146,16 @@ impl FooterBudget {
     pub(super) fn take(&self, bytes: u64, name: &str) -> Result<()> {
         let mut lease = self.lease.lock().unwrap_or_else(PoisonError::into_inner);
         *lease = None;
-        if !MEMORY.has_room(bytes, self.purpose) {
-            let max_bytes = MEMORY.max_bytes(self.purpose);
-            let error = too_large(bytes, max_bytes, name);
-            return Err(ParquetError::External(Box::new(error)));
-        }
-        if self.purpose == Purpose::Query {
+        let has_room = MEMORY.has_room(bytes, self.purpose);
+        if has_room && self.purpose == Purpose::Query {
             *lease = MEMORY.pool.lease(bytes);
         }
-        Ok(())
+        // Another query may have taken the room meanwhile.
+        if lease.is_some() || has_room && self.purpose == Purpose::Load {
+            return Ok(());
+        }
+        let error = too_large(bytes, MEMORY.max_bytes(self.purpose), name);
+        Err(ParquetError::External(Box::new(error)))
     }
 
     /// The footer, which has its memory as long as somebody has it.
