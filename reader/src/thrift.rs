@@ -27,6 +27,8 @@ impl Field {
 pub(crate) struct Compact<'a> {
     bytes: &'a [u8],
     depth: usize,
+    /// The numbers and texts that were skipped.
+    num_skipped: u64,
 }
 
 impl<'a> Compact<'a> {
@@ -34,7 +36,15 @@ impl<'a> Compact<'a> {
         Self {
             bytes,
             depth: MAX_DEPTH,
+            num_skipped: 0,
         }
+    }
+
+    /// The numbers and texts in a struct.
+    pub(crate) fn num_values(bytes: &'a [u8]) -> Option<u64> {
+        let mut value = Self::new(bytes);
+        value.fields(Self::skip)?;
+        Some(value.num_skipped)
     }
 
     /// The number of bytes that are left.
@@ -94,6 +104,7 @@ impl<'a> Compact<'a> {
     }
 
     fn skip_value(&mut self, kind: u8) -> Option<()> {
+        self.num_skipped += u64::from(kind <= 8);
         match kind {
             1..=3 => self.skip_bytes(1),
             4..=6 => self.varint().map(drop),
@@ -179,6 +190,7 @@ mod tests {
         // An i32, a list of two structs, a text, a true, and field 8 with a long id: an empty struct.
         let bytes = b"\x15\x02\x19\x2C\x15\x02\x00\x00\x18\x03abc\x11\x0C\x10\x00\x00";
         assert_eq!(fields(bytes), Some(vec![1, 2, 3, 4, 8]));
+        assert_eq!(Compact::num_values(bytes), Some(3));
         for end in 0..bytes.len() {
             assert_eq!(fields(&bytes[..end]), None);
         }

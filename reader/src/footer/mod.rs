@@ -4,10 +4,12 @@ mod edits;
 mod hints;
 mod int96;
 mod outline;
+mod page_index;
 mod quirks;
 
 pub use int96::{Int96Values, with_int96_micros};
 pub use outline::Outline;
+pub use page_index::PageIndex;
 pub use quirks::{
     WRONG_COMPRESSION, has_wrong_compression, with_extension_types, with_num_rows,
     without_signed_order,

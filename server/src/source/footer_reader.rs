@@ -1,12 +1,16 @@
 //! Reads the bytes of a Parquet footer after its memory has been taken.
 
 use std::io::BufReader;
+use std::ops::Range;
 use std::sync::{Arc, OnceLock};
 
 use bytes::Bytes;
-use colonnade_reader::footer::Outline;
-use datafusion::parquet::errors::Result;
-use datafusion::parquet::file::metadata::ParquetMetaData;
+use colonnade_reader::footer::{Outline, PageIndex};
+use datafusion::parquet::DecodeResult;
+use datafusion::parquet::errors::{ParquetError, Result};
+use datafusion::parquet::file::metadata::{
+    PageIndexPolicy, ParquetMetaData, ParquetMetaDataPushDecoder,
+};
 use datafusion::parquet::file::reader::{ChunkReader, Length};
 
 use crate::source::SourceFile;
@@ -14,13 +18,10 @@ use crate::source::cursor::Cursor;
 use crate::source::footer_memory::{FooterBudget, Purpose};
 use crate::source::page_walk::Chunks;
 
-/// A decoded page index takes up to this many times its bytes: an offset of 8 bytes has 2 bytes or more in the file.
-const INDEX_FACTOR: u64 = 4;
-
 /// A decoded footer takes up to this many times its bytes, if it has more column chunks than columns.
 const FOOTER_FACTOR: u64 = 16;
 
-/// The end of a Parquet file for a reader of footers, which reads the footer first and then possibly the page index.
+/// The end of a Parquet file for a reader of footers.
 pub(super) struct FooterReader {
     chunks: Chunks,
     purpose: Purpose,
@@ -41,6 +42,40 @@ impl FooterReader {
         self.read
             .get()
             .is_some_and(|(outline, _)| outline.has_encrypted_columns)
+    }
+
+    /// The footer with its page index.
+    ///
+    /// # Errors
+    /// The index is damaged, or its memory is not free.
+    pub(super) fn with_page_index(&self, footer: ParquetMetaData) -> Result<ParquetMetaData> {
+        let Some((range, bytes)) = self.read_index(&PageIndex::of(&footer))? else {
+            return Ok(footer);
+        };
+        let mut decoder = ParquetMetaDataPushDecoder::try_new_with_metadata(self.len(), footer)?
+            .with_page_index_policy(PageIndexPolicy::Optional);
+        decoder.push_range(range, bytes)?;
+        match decoder.try_decode()? {
+            DecodeResult::Data(footer) => Ok(footer),
+            _ => Err(ParquetError::General(
+                "the page index is incomplete".to_owned(),
+            )),
+        }
+    }
+
+    fn read_index(&self, index: &PageIndex) -> Result<Option<(Range<u64>, Bytes)>> {
+        let Some((range, (outline, budget))) = index.range().zip(self.read.get()) else {
+            return Ok(None);
+        };
+        let length = range.end - range.start;
+        let take = |index_bytes: u64| {
+            let bytes = outline.memory_bytes + index_bytes;
+            budget.take(bytes, "the Parquet footer with its page index")
+        };
+        take(length)?;
+        let bytes = self.chunks.get_bytes(range.start, length as usize)?;
+        take(index.memory_bytes(&bytes)?)?;
+        Ok(Some((range, bytes)))
     }
 
     /// The footer, which has its memory as long as somebody has it.
@@ -82,11 +117,6 @@ impl ChunkReader for FooterReader {
     }
 
     fn get_bytes(&self, start: u64, length: usize) -> Result<Bytes> {
-        let Some((outline, budget)) = self.read.get() else {
-            return self.read_footer(start, length);
-        };
-        let bytes = outline.memory_bytes + INDEX_FACTOR * length as u64;
-        budget.take(bytes, "the Parquet footer with its page index")?;
-        self.chunks.get_bytes(start, length)
+        self.read_footer(start, length)
     }
 }

@@ -15,9 +15,7 @@ use datafusion::error::Result as DataFusionResult;
 use datafusion::parquet::arrow::arrow_reader::{ArrowReaderMetadata, ArrowReaderOptions};
 use datafusion::parquet::arrow::async_reader::AsyncFileReader;
 use datafusion::parquet::errors::{ParquetError, Result};
-use datafusion::parquet::file::metadata::{
-    PageIndexPolicy, ParquetMetaData, ParquetMetaDataReader,
-};
+use datafusion::parquet::file::metadata::{ParquetMetaData, ParquetMetaDataReader};
 use datafusion::physical_plan::metrics::{Count, ExecutionPlanMetricsSet};
 use futures::FutureExt;
 use futures::future::BoxFuture;
@@ -131,19 +129,20 @@ impl ParquetFile {
         match self.kept.get() {
             Some(footer) => Ok(footer),
             None => {
-                let (reader, footer) = self.read_footer(PageIndexPolicy::Skip)?;
+                let (reader, footer) = self.read_footer(|_, footer| Ok(footer))?;
                 Ok(reader.share(footer))
             }
         }
     }
 
-    fn read_footer(&self, policy: PageIndexPolicy) -> Result<(FooterReader, ParquetMetaData)> {
+    fn read_footer(
+        &self,
+        complete: impl FnOnce(&FooterReader, ParquetMetaData) -> Result<ParquetMetaData>,
+    ) -> Result<(FooterReader, ParquetMetaData)> {
         let reader = FooterReader::new(&self.file, Purpose::Query);
         let footer = catch_unwind(AssertUnwindSafe(|| {
-            let footer = ParquetMetaDataReader::new()
-                .with_page_index_policy(policy)
-                .parse_and_finish(&reader)?;
-            footer::readable(footer)
+            let footer = ParquetMetaDataReader::new().parse_and_finish(&reader)?;
+            footer::readable(complete(&reader, footer)?)
         }))
         .unwrap_or_else(|_| Err(ParquetError::General("the footer is damaged".to_owned())))?;
         let footer = footer::with_num_rows(footer, self.facts.num_rows);
@@ -163,8 +162,8 @@ impl ParquetFile {
     fn read_indexed_footer(&self) -> Result<Arc<ParquetMetaData>> {
         // Without its page index, a file is still readable, but more of it has to be read.
         let (reader, footer) = self
-            .read_footer(PageIndexPolicy::Optional)
-            .or_else(|_| self.read_footer(PageIndexPolicy::Skip))?;
+            .read_footer(FooterReader::with_page_index)
+            .or_else(|_| self.read_footer(|_, footer| Ok(footer)))?;
         let pages = catch_unwind(AssertUnwindSafe(|| find_pages(&self.file, &footer)));
         Ok(reader.share(match pages {
             Ok(Some(pages)) => footer.into_builder().set_offset_index(Some(pages)).build(),

@@ -4,6 +4,8 @@ use std::fs;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
+use bytes::Bytes;
+use datafusion::parquet::file::metadata::ParquetMetaDataReader;
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
@@ -155,6 +157,26 @@ async fn hostile_footers_are_left_out() {
         "{table}"
     );
     assert!(server.get("/v1/tables/t/rows").await.has_numbers(0..10));
+}
+
+/// A reader of such an index may believe a number of pages. It is not needed.
+#[tokio::test(flavor = "multi_thread")]
+async fn files_with_hostile_page_indexes_are_read() {
+    const NUM_PAGES: [u8; 7] = [0x19, 0xFC, 0xFF, 0xFF, 0xFF, 0xFF, 0x07];
+    let folder = TempDir::new().unwrap();
+    let mut file = parquet(0);
+    let footer = ParquetMetaDataReader::new()
+        .parse_and_finish(&Bytes::from(file.clone()))
+        .unwrap();
+    for column in footer.row_group(0).columns() {
+        let start = column.offset_index_offset().unwrap() as usize;
+        file[start..start + NUM_PAGES.len()].copy_from_slice(&NUM_PAGES);
+    }
+    fs::write(folder.path().join("a.parquet"), file).unwrap();
+    let server = Server::following(&config(), &glob(folder.path(), "*.parquet")).await;
+    assert!(left_out(&server, "t").await.is_empty());
+    let rows = server.get("/v1/tables/t/rows?offset=5").await;
+    assert!(rows.has_numbers(5..10));
 }
 
 #[tokio::test(flavor = "multi_thread")]
