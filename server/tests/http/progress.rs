@@ -33,7 +33,7 @@ async fn of_the_bytes_that_a_statement_reads() {
     let wanted = [
         ("p", column_bytes(&parquet), 64 << 10),
         ("a", size(&arrow), 256 << 10),
-        ("c", size(&csv), 2 << 20),
+        ("c", size(&csv), 1 << 20),
     ];
     let server = Server::of_files(&[parquet, arrow, csv]).await;
     for (k, (table, bytes, more_bytes)) in (1..).zip(wanted) {

@@ -35,6 +35,9 @@ const DISK_PIECE_BYTES: u64 = 1 << 20;
 const STORE_PIECE_BYTES: u64 = 4 << 20;
 const NUM_PIECES: usize = 2;
 
+/// The first piece behind a range, in which its last row ends. It is seldom longer.
+const LINE_BYTES: u64 = 64 << 10;
+
 /// Rows of a record batch, until the engine says how many it wants.
 const BATCH_ROWS: usize = 8192;
 
@@ -257,11 +260,17 @@ fn text_from(
         DISK_PIECE_BYTES
     };
     let size_bytes = file.size_bytes();
-    let starts = (range.start.saturating_sub(1)..size_bytes).step_by(piece_bytes as usize);
+    let range_end = range.end.min(size_bytes);
+    let end = move |start: u64| match range_end.saturating_sub(start) {
+        0 => size_bytes.min(start + (start - range_end).clamp(LINE_BYTES, piece_bytes)),
+        left_bytes => start + left_bytes.min(piece_bytes),
+    };
+    let first = range.start.saturating_sub(1);
+    let starts = std::iter::successors(Some(first), move |start| Some(end(*start)));
+    let starts = starts.take_while(move |start| *start < size_bytes);
     let pieces = futures::stream::iter(starts).map(move |start| {
         let file = file.clone();
-        let end = size_bytes.min(start + piece_bytes);
-        async move { read_range(&file, start..end).await }
+        async move { read_range(&file, start..end(start)).await }
     });
     let pieces = pieces.buffered(NUM_PIECES);
     Ok(pieces.map_err(DataFusionError::IoError).boxed())
