@@ -40,6 +40,10 @@ const MIN_DECAY_MS: u64 = 20;
 #[cfg(target_os = "linux")]
 const MAX_DECAY_MS: u64 = 200;
 
+/// How old a measurement of the pages that the process holds may be.
+#[cfg(target_os = "linux")]
+const MAX_AGE_US: u64 = 2000;
+
 static IS_COUNTING: AtomicBool = AtomicBool::new(false);
 static LIVE_BYTES: AtomicI64 = AtomicI64::new(0);
 static PEAK_BYTES: AtomicI64 = AtomicI64::new(0);
@@ -288,6 +292,59 @@ pub(crate) fn give_back() {
 #[cfg(not(target_os = "linux"))]
 pub(crate) fn give_back() {}
 
+/// The bytes of pages that the process holds: in use, or freed and not yet returned. They are up to
+/// [`MAX_AGE_US`] old.
+#[cfg(target_os = "linux")]
+pub(crate) fn held_bytes() -> Option<u64> {
+    use std::sync::LazyLock;
+    use std::sync::atomic::AtomicU64;
+    use std::time::Instant;
+
+    static HELD_BYTES: AtomicU64 = AtomicU64::new(0);
+    static NEXT_US: AtomicU64 = AtomicU64::new(0);
+    static START: LazyLock<Instant> = LazyLock::new(Instant::now);
+    let now_us = START.elapsed().as_micros() as u64;
+    let next_us = NEXT_US.load(Ordering::Relaxed);
+    let next = now_us + MAX_AGE_US;
+    let is_due = now_us >= next_us
+        && NEXT_US
+            .compare_exchange(next_us, next, Ordering::Relaxed, Ordering::Relaxed)
+            .is_ok();
+    if is_due {
+        // SAFETY: these settings have these types. The first refreshes the others, of which 4096 is all arenas.
+        let (num_pages, page_bytes) = unsafe {
+            control(c"epoch", 1_u64);
+            let num_active = read::<usize>(c"stats.arenas.4096.pactive");
+            let num_dirty = read::<usize>(c"stats.arenas.4096.pdirty");
+            (num_active + num_dirty, read::<usize>(c"arenas.page"))
+        };
+        HELD_BYTES.store((num_pages * page_bytes) as u64, Ordering::Relaxed);
+    }
+    Some(HELD_BYTES.load(Ordering::Relaxed))
+}
+
+/// Unknown of other allocators.
+#[cfg(not(target_os = "linux"))]
+pub(crate) fn held_bytes() -> Option<u64> {
+    None
+}
+
+/// A value of jemalloc, or 0 if it has none with this name.
+///
+/// # Safety
+/// `T` must be the type of the value.
+#[cfg(target_os = "linux")]
+unsafe fn read<T: Default>(name: &std::ffi::CStr) -> T {
+    let (mut value, mut size) = (T::default(), size_of::<T>());
+    let nothing = std::ptr::null_mut();
+    // SAFETY: `value` is valid for `size` bytes, and nothing is written.
+    unsafe {
+        let at = (&raw mut value).cast();
+        tikv_jemalloc_sys::mallctl(name.as_ptr(), at, &raw mut size, nothing, 0);
+    }
+    value
+}
+
 /// Changes a setting of jemalloc, or runs a command. Has no effect if that fails.
 ///
 /// # Safety
@@ -301,4 +358,27 @@ unsafe fn control<T>(name: &std::ffi::CStr, mut value: T) {
     };
     // SAFETY: nothing is read, and `value` is valid for `size` bytes.
     unsafe { tikv_jemalloc_sys::mallctl(name.as_ptr(), nothing, nothing.cast(), value, size) };
+}
+
+#[cfg(all(test, target_os = "linux"))]
+mod tests {
+    use std::time::Duration;
+
+    use super::*;
+
+    #[test]
+    fn pages_in_use_are_held() {
+        let layout = Layout::from_size_align(64 << 20, 8).unwrap();
+        let before_bytes = held_bytes().unwrap();
+        // SAFETY: the layout is not empty.
+        let block = unsafe { LimitedAllocator.alloc(layout) };
+        std::thread::sleep(Duration::from_micros(MAX_AGE_US + 1));
+        let after_bytes = held_bytes().unwrap();
+        // SAFETY: the block was allocated with this layout.
+        unsafe { LimitedAllocator.dealloc(block, layout) };
+        assert!(
+            after_bytes >= before_bytes + (64 << 20),
+            "{before_bytes} {after_bytes}"
+        );
+    }
 }

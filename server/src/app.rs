@@ -283,7 +283,7 @@ fn isolated(config: &AppConfig, engine: &Arc<Engine>, spill_folder: PathBuf) -> 
     if let Some(program) = &config.engine_program {
         let pool = PoolConfig {
             program: program.clone(),
-            memory_bytes: config.memory_bytes / 8 * 5,
+            memory_bytes: config.memory_bytes,
             spill_bytes: config.spool_bytes,
             spill_folder,
             num_threads: config.num_threads,

@@ -14,6 +14,7 @@ use colonnade_server::allocator::LimitedAllocator;
 use colonnade_server::args::{Cli, Command, LogFormat, ServeArgs};
 #[cfg(unix)]
 use colonnade_server::backend::engine_process;
+use colonnade_server::byte_pool::ledger;
 use colonnade_server::error::StartError;
 use colonnade_server::http::{GuardConfig, answer_while_starting};
 use colonnade_server::log::JsonLines;
@@ -109,6 +110,7 @@ fn serve(args: &ServeArgs) -> Result<(), StartError> {
         ..AppConfig::default()
     };
     allocator::return_free_memory(config.memory_bytes);
+    ledger::limit(config.memory_bytes);
     source::limit_footers(config.memory_bytes);
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .worker_threads(config.num_threads.clamp(1, 4))

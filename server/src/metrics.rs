@@ -55,6 +55,10 @@ pub struct Metrics {
     pub spool_disk_bytes: Gauge,
     /// Results that are kept for their next reader.
     pub results_kept: Gauge,
+    /// Bytes that the server's process holds.
+    pub memory_held_bytes: Gauge,
+    /// Bytes that engine processes may take.
+    pub memory_granted_bytes: Gauge,
     /// Bytes that the engine's operators hold.
     pub memory_reserved_bytes: Gauge,
     /// Bytes on disk of operators that exceed the memory, such as sorts.
@@ -91,6 +95,8 @@ impl Metrics {
             spool_memory_bytes: Gauge::default(),
             spool_disk_bytes: Gauge::default(),
             results_kept: Gauge::default(),
+            memory_held_bytes: Gauge::default(),
+            memory_granted_bytes: Gauge::default(),
             memory_reserved_bytes: Gauge::default(),
             spill_bytes: Gauge::default(),
             uploads: Family::default(),
@@ -127,6 +133,8 @@ impl Metrics {
             spool_memory_bytes "Bytes of results that wait in memory"
             spool_disk_bytes "Bytes of results that wait on disk"
             results_kept "Results kept for their next reader"
+            memory_held_bytes "Bytes that the server's process holds"
+            memory_granted_bytes "Bytes that engine processes may take"
             memory_reserved_bytes "Bytes that the engine's operators hold"
             spill_bytes "Bytes on disk of operators that exceed the memory"
             uploads "Uploads by result"

@@ -53,6 +53,9 @@ use saved_records::SavedRecords;
 use shared_runs::SharedRuns;
 use stream::ResultStream;
 
+/// Some batches take a second to decode. With more threads than cores, the system lets short queries work beside them.
+const THREADS_PER_CORE: usize = 4;
+
 /// The budgets of the results.
 #[derive(Debug, Clone)]
 pub struct ResultsConfig {
@@ -128,10 +131,10 @@ impl Results {
                 config.spool_memory_bytes,
                 config.spool_bytes,
             ),
-            pool: BytePool::new(config.ahead_bytes),
+            pool: BytePool::of_memory(config.ahead_bytes),
             run_slots: Slots::new(config.max_runs, config.queue_timeout, "queries", "--memory"),
             shared_runs: SharedRuns::default(),
-            threads: QueryRuntime::start(config.num_threads)?,
+            threads: QueryRuntime::start(config.num_threads * THREADS_PER_CORE)?,
             catalog,
             backend,
             embedded,

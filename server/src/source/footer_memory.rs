@@ -73,7 +73,7 @@ impl FooterMemory {
         let num_units = limit_bytes / 2 / TURN_UNIT_BYTES;
         let num_units = usize::try_from(num_units).unwrap_or(usize::MAX);
         Self {
-            pool: BytePool::new(limit_bytes),
+            pool: BytePool::of_memory(limit_bytes),
             kept: Cache::with_options(kept, MemorySize, hashes, DefaultLifecycle::default()),
             leases: Mutex::default(),
             turns: Arc::new(Semaphore::new(num_units.min(Semaphore::MAX_PERMITS))),

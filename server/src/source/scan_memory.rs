@@ -50,7 +50,7 @@ impl ScanMemory {
         let free_bytes = FREE_BYTES.min(2 * limit_bytes);
         let turn_bytes = (2 * free_bytes).max(limit_bytes);
         Self {
-            pool: BytePool::new(limit_bytes),
+            pool: BytePool::of_memory(limit_bytes),
             free_bytes,
             turn_bytes,
             turns: Arc::new(Semaphore::new((turn_bytes / TURN_UNIT_BYTES) as usize)),

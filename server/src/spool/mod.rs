@@ -29,7 +29,7 @@ impl SpoolStorage {
     pub fn new(folder: PathBuf, memory_bytes: u64, disk_bytes: u64) -> Arc<Self> {
         Arc::new(Self {
             folder,
-            memory: BytePool::new(memory_bytes),
+            memory: BytePool::of_memory(memory_bytes),
             disk: BytePool::new(disk_bytes),
         })
     }

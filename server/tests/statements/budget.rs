@@ -30,9 +30,8 @@ const MAX_BYTES: u64 = MEMORY_BYTES + (128 << 20);
 
 const NUM_CLIENTS: u64 = 12;
 
-/// The longest that one client waits for an end, and a newcomer for its rows.
+/// The longest that one client waits for an end.
 const PATIENCE: Duration = Duration::from_secs(120);
-const NEWCOMER_PATIENCE: Duration = Duration::from_secs(5);
 
 /// How a query may end.
 const ROWS: &str = "rows";
@@ -54,6 +53,8 @@ struct Scale {
     max_columns: usize,
     max_cell_bytes: usize,
     table_bytes: usize,
+    /// The longest that a newcomer waits for its rows.
+    max_wait: Duration,
 }
 
 const QUICK: Scale = Scale {
@@ -61,6 +62,8 @@ const QUICK: Scale = Scale {
     max_columns: 800,
     max_cell_bytes: 200_000,
     table_bytes: 30 << 20,
+    // Other work of the machine may be in its way.
+    max_wait: Duration::from_secs(5),
 };
 
 const FULL: Scale = Scale {
@@ -68,6 +71,7 @@ const FULL: Scale = Scale {
     max_columns: 5000,
     max_cell_bytes: 1_000_000,
     table_bytes: 300 << 20,
+    max_wait: Duration::from_secs(1),
 };
 
 /// A table, with a column `n` of row numbers.
@@ -303,6 +307,6 @@ async fn drawn_tables_and_clients_leave_a_newcomer_its_rows() {
         let is_known = |ending: &str| known.contains(&ending) || REFUSALS.contains(&ending);
         assert!(counts.contains_key(ROWS) && counts.keys().all(|ending| is_known(ending)));
         assert!(peak_bytes <= MAX_BYTES, "{} MiB", peak_bytes >> 20);
-        assert!(longest <= NEWCOMER_PATIENCE, "{longest:?}");
+        assert!(longest <= scale.max_wait, "{longest:?}");
     }
 }

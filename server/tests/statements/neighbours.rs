@@ -129,6 +129,18 @@ async fn until_working(program: &Program, count: usize) {
     }
 }
 
+/// The join takes 200 MiB, which do not go to disk.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_statement_alone_has_the_memory_that_nobody_needs() {
+    let _alone = alone().await;
+    let folder = tables::kept(0.01, &["lineitem"]);
+    let program = Program::start(&folder, &["--memory", "512MiB"]);
+    let join = "select count(*) from generate_series(1, 6000000) a(x) \
+                join generate_series(1, 6000000) b(y) on x = y";
+    let ended = program.run(&query(join, 1), Reader::Whole, PATIENCE).await;
+    assert!(matches!(ended, Ok(Ending::Rows(_))), "{ended:?}");
+}
+
 /// At this memory two statements work at the same time, and four have a process.
 #[tokio::test(flavor = "multi_thread")]
 async fn long_statements_take_turns_and_lock_out_no_short_one() {

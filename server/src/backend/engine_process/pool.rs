@@ -12,6 +12,7 @@ use tokio::time::Instant;
 
 use super::process::EngineProcess;
 use crate::backend::Admission;
+use crate::byte_pool::ledger::{self, Grant};
 use crate::error::{ErrorKind, QueryError};
 use crate::slots::{Slot, Slots};
 
@@ -19,15 +20,18 @@ use crate::slots::{Slot, Slots};
 const MIN_STATEMENT_BYTES: u64 = 32 << 20;
 
 /// The parts of all memory and of all disk that are divided equally among as many statements as may have a process.
-const RESERVED_FRACTION: u64 = 2;
+const RESERVED_FRACTION: u64 = 4;
 const RESERVED_SPILL_FRACTION: u64 = 4;
 
 /// The memory that every sort of a table gets in addition, if there is enough for one: it reads and merges with it,
 /// however large the table is.
 const MIN_SORT_BYTES: u64 = 40 << 20;
 
+/// The part of all memory that statements leave to the server, besides what it holds.
+const SERVER_FRACTION: u64 = 8;
+
 /// The part of what is not reserved that is divided equally among as many sorts as run at the same time.
-const SORTS_FRACTION: u64 = 2;
+const SORTS_FRACTION: u64 = 4;
 
 /// The most sorts of large tables at the same time. Each takes half of the disk that those before it left.
 const MAX_SORTS: u64 = 3;
@@ -63,7 +67,7 @@ const MAX_SORT_WAIT: Duration = Duration::from_secs(300);
 pub struct PoolConfig {
     /// The program `colonnade`.
     pub program: PathBuf,
-    /// Memory of all statements.
+    /// Memory of the server and all statements.
     pub memory_bytes: u64,
     /// Disk of all statements.
     pub spill_bytes: u64,
@@ -91,13 +95,24 @@ pub(super) struct EnginePool {
     /// Memory that each of them gets besides its reserve.
     sort_bytes: u64,
     spare: Mutex<Spare>,
+    _reserved: Grant,
 }
 
 /// What no statement has.
 #[derive(Debug)]
 struct Spare {
     memory_bytes: u64,
+    /// Memory that is left to the server.
+    server_bytes: u64,
     spill_bytes: u64,
+}
+
+impl Spare {
+    /// Memory that neither a statement nor the server has.
+    fn free_bytes(&self) -> u64 {
+        let free_bytes = ledger::free_bytes().saturating_sub(self.server_bytes);
+        self.memory_bytes.min(free_bytes)
+    }
 }
 
 /// What each statement gets in any case.
@@ -128,8 +143,10 @@ impl EnginePool {
             sort_bytes: spare_bytes / SORTS_FRACTION / num_sorts,
             spare: Mutex::new(Spare {
                 memory_bytes: spare_bytes,
+                server_bytes: config.memory_bytes / SERVER_FRACTION,
                 spill_bytes: config.spill_bytes - config.spill_bytes / RESERVED_SPILL_FRACTION,
             }),
+            _reserved: Grant::of(reserved_bytes),
             config,
         });
         pool.refill();
@@ -325,7 +342,7 @@ impl EngineLease {
 pub(super) struct Share {
     pool: Arc<EnginePool>,
     /// Memory besides the reserve.
-    extra_bytes: Mutex<u64>,
+    extra: Mutex<Grant>,
     /// Disk besides the reserve.
     extra_spill_bytes: u64,
     _slot: Slot,
@@ -337,6 +354,7 @@ impl Share {
     fn of(pool: Arc<EnginePool>, slot: Slot, sort_slot: Option<Slot>) -> Self {
         let mut spare = lock(&pool.spare);
         let extra_bytes = match sort_slot {
+            // Also if the server holds it: without it, a sort may fail.
             Some(_) => growth_bytes(spare.memory_bytes, 0, REQUIRED_RATIO).min(pool.sort_bytes),
             None => 0,
         };
@@ -346,7 +364,7 @@ impl Share {
         drop(spare);
         Self {
             pool,
-            extra_bytes: Mutex::new(extra_bytes),
+            extra: Mutex::new(Grant::of(extra_bytes)),
             extra_spill_bytes,
             _slot: slot,
             sort_slot,
@@ -373,7 +391,7 @@ impl Share {
 
     /// Memory that the statement may take now.
     pub(super) fn memory_bytes(&self) -> u64 {
-        self.reserve().memory_bytes + *lock(&self.extra_bytes)
+        self.reserve().memory_bytes + lock(&self.extra).bytes()
     }
 
     /// Memory that the statement is planned for: a sort with what it has in any case, another statement with what it
@@ -382,7 +400,7 @@ impl Share {
         if self.sort_slot.is_some() {
             return self.memory_bytes();
         }
-        self.memory_bytes() + growth_bytes(lock(&self.pool.spare).memory_bytes, 0, REQUIRED_RATIO)
+        self.memory_bytes() + growth_bytes(lock(&self.pool.spare).free_bytes(), 0, REQUIRED_RATIO)
     }
 
     /// Disk that the statement may take.
@@ -398,15 +416,15 @@ impl Share {
         } else {
             USEFUL_RATIO
         };
-        let mut extra_bytes = lock(&self.extra_bytes);
+        let mut extra = lock(&self.extra);
         let mut spare = lock(&self.pool.spare);
-        let free_bytes = growth_bytes(spare.memory_bytes, *extra_bytes, ratio);
+        let free_bytes = growth_bytes(spare.free_bytes(), extra.bytes(), ratio);
         if wanted_bytes > free_bytes {
             return 0;
         }
         let granted_bytes = wanted_bytes.max(GRANT_BYTES.min(free_bytes));
         spare.memory_bytes -= granted_bytes;
-        *extra_bytes += granted_bytes;
+        extra.grow(granted_bytes);
         granted_bytes
     }
 
@@ -418,7 +436,7 @@ impl Share {
 impl Drop for Share {
     fn drop(&mut self) {
         let mut spare = lock(&self.pool.spare);
-        spare.memory_bytes += *lock(&self.extra_bytes);
+        spare.memory_bytes += lock(&self.extra).bytes();
         spare.spill_bytes += self.extra_spill_bytes;
     }
 }

@@ -5,11 +5,20 @@ use axum::http::HeaderMap;
 use axum::http::header::{ACCEPT, CACHE_CONTROL, CONTENT_TYPE};
 use axum::response::{IntoResponse, Response};
 
+use crate::allocator::held_bytes;
+use crate::byte_pool::ledger;
 use crate::http::AppState;
 use crate::http::headers::text;
 
 /// All counters as OpenMetrics text.
 pub(super) async fn metrics(State(app): State<AppState>, headers: HeaderMap) -> Response {
+    let metrics = &app.metrics;
+    metrics
+        .memory_held_bytes
+        .set(held_bytes().unwrap_or_default() as i64);
+    metrics
+        .memory_granted_bytes
+        .set(ledger::granted_bytes() as i64);
     let usage = app.engine.usage();
     app.metrics
         .memory_reserved_bytes

@@ -1,5 +1,7 @@
 //! A byte budget that several users share.
 
+pub mod ledger;
+
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -8,14 +10,25 @@ use std::sync::atomic::{AtomicU64, Ordering};
 pub struct BytePool {
     limit_bytes: u64,
     used_bytes: AtomicU64,
+    is_memory: bool,
 }
 
 impl BytePool {
     /// A pool with this limit.
     pub fn new(limit_bytes: u64) -> Arc<Self> {
+        Self::of(limit_bytes, false)
+    }
+
+    /// A pool of memory with this limit, which has room only if the [`ledger`] has it too.
+    pub fn of_memory(limit_bytes: u64) -> Arc<Self> {
+        Self::of(limit_bytes, true)
+    }
+
+    fn of(limit_bytes: u64, is_memory: bool) -> Arc<Self> {
         Arc::new(Self {
             limit_bytes,
             used_bytes: AtomicU64::new(0),
+            is_memory,
         })
     }
 
@@ -32,6 +45,7 @@ impl BytePool {
     /// Whether `bytes` more would stay within the limit.
     pub fn has_room(&self, bytes: u64) -> bool {
         self.used_bytes().saturating_add(bytes) <= self.limit_bytes
+            && (!self.is_memory || bytes < ledger::free_bytes())
     }
 
     /// Counts bytes as used until the lease is dropped; `None` if they would exceed the limit.
