@@ -1,7 +1,8 @@
 //! The memory of the footers of Parquet files.
 //!
-//! A footer is needed as a whole, so no part of it can wait on disk. One may take half of the memory that no other has:
-//! if a query reads a large one for hours, those of other files still have room.
+//! A footer is needed as a whole, so no part of it can wait on disk, and it has its memory whatever the ledger says. One
+//! may take half of the memory that no other has: if a query reads a large one for hours, those of other files still
+//! have room.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, LazyLock, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
@@ -73,7 +74,7 @@ impl FooterMemory {
         let num_units = limit_bytes / 2 / TURN_UNIT_BYTES;
         let num_units = usize::try_from(num_units).unwrap_or(usize::MAX);
         Self {
-            pool: BytePool::of_memory(limit_bytes),
+            pool: BytePool::new(limit_bytes),
             kept: Cache::with_options(kept, MemorySize, hashes, DefaultLifecycle::default()),
             leases: Mutex::default(),
             turns: Arc::new(Semaphore::new(num_units.min(Semaphore::MAX_PERMITS))),
