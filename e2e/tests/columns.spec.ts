@@ -1,5 +1,6 @@
 import type { AxeBuilder } from "@axe-core/playwright";
 import type { Page } from "@playwright/test";
+import type { ColonnadeViewer } from "colonnade";
 import { elementAlone, expectAccessible } from "./accessible.js";
 import {
   answered,
@@ -184,6 +185,24 @@ test("a part of the columns' state leaves the rest as it is", async ({ page, pag
       columns: { shown, pinned: [second], widthsPx },
     });
   await expect.poll(() => shownHeaders(page)).toHaveLength(3);
+});
+
+test("a press on a header that then moves sorts by its column", { tag: "@firefox" }, async ({
+  page,
+  pages,
+  server,
+}) => {
+  await show({ page, pages, server }, FLIGHTS);
+  await expect(status(page)).toContainText("Complete");
+  await header(page, "delay").hover();
+  await page.mouse.down();
+  await page.locator("colonnade-viewer").evaluate(async (viewer: ColonnadeViewer) => {
+    viewer.state = { columns: { widthsPx: { date: 600 } } };
+    await new Promise(requestAnimationFrame);
+    await new Promise(requestAnimationFrame);
+  });
+  await page.mouse.up();
+  await expect(header(page, "delay")).toHaveAttribute("aria-sort", "ascending");
 });
 
 test("a press that is released outside of the header moves no column", async ({

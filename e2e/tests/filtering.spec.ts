@@ -59,6 +59,24 @@ for (const [where, memory] of [
   });
 }
 
+test("the filter bar appears with its filter, and moves nothing later", async ({
+  page,
+  pages,
+  server,
+}) => {
+  await page.route("**/filter-bar.js", async (route) => {
+    await new Promise((resolve) => setTimeout(resolve, 500));
+    await route.continue();
+  });
+  await show({ page, pages, server }, FLIGHTS);
+  await expect(status(page)).toContainText("Complete");
+  await openMenu(page, "distance");
+  await page.getByLabel("From").fill("4000");
+  await page.getByLabel("From").press("Enter");
+  await expect(status(page)).toContainText("filtered by distance");
+  expect(await page.getByRole("group", { name: "Filters" }).isVisible()).toBe(true);
+});
+
 test("a filter without matching rows can be removed by keyboard", async ({
   page,
   pages,

@@ -18,21 +18,21 @@ export interface HeaderCallbacks {
 const DRAG_PX = 5;
 const WIDEN_PX = 10;
 
-/** A press on the header that may become a gesture. */
+/** A press on the header, until it is a click or a gesture. */
 interface Press {
   column: number;
   startPx: number;
-  kind: "edge" | "cell";
+  part: HeaderPart;
   isDragged: boolean;
 }
+
+type HeaderPart = "edge" | "menu" | "cell";
 
 /** Mouse, touch and keyboard at the header. */
 export class HeaderInput {
   readonly #header: GridHeader;
   readonly #callbacks: HeaderCallbacks;
   #press: Press | undefined;
-  /** Set after a drag, because it ends with a click event that must be ignored. */
-  #ignoresClick = false;
 
   constructor(header: GridHeader, callbacks: HeaderCallbacks) {
     this.#header = header;
@@ -93,50 +93,52 @@ export class HeaderInput {
   }
 
   #onClick(event: MouseEvent): void {
-    const column = this.#header.columnOf(event.target);
-    const isIgnored = this.#ignoresClick || isWithin(event, ".edge");
-    this.#ignoresClick = false;
+    // A click without details comes from an assistive device, which presses nothing.
+    const press = event.detail === 0 ? undefined : this.#press;
+    this.#press = undefined;
     // With Ctrl or Cmd a click selects the column.
-    if (column === undefined || isIgnored || event.ctrlKey || event.metaKey) return;
-    if (isWithin(event, ".menu")) this.#callbacks.onMenu(column);
+    if (press?.isDragged || event.ctrlKey || event.metaKey) return;
+    // What a still mouse pressed counts, because columns may move before the release.
+    const isStill = press !== undefined && Math.abs(event.clientX - press.startPx) < DRAG_PX;
+    const column = isStill ? press.column : this.#header.columnOf(event.target);
+    const part = isStill ? press.part : partOf(event);
+    if (column === undefined || part === "edge") return;
+    if (part === "menu") this.#callbacks.onMenu(column);
     else this.#callbacks.onSort(column, event.shiftKey);
   }
 
   #onPress(event: PointerEvent): void {
+    this.#press = undefined;
     const column = this.#header.columnOf(event.target);
-    this.#ignoresClick = false;
-    if (column === undefined || event.button !== 0 || isWithin(event, ".menu")) return;
-    if (event.ctrlKey || event.metaKey) return;
-    const kind = isWithin(event, ".edge") ? "edge" : "cell";
-    // A finger on the header scrolls; with touch, columns are moved by their menu.
-    if (kind === "cell" && event.pointerType === "touch") return;
-    this.#press = { column, startPx: event.clientX, kind, isDragged: false };
+    if (column === undefined || event.button !== 0 || event.ctrlKey || event.metaKey) return;
+    this.#press = { column, startPx: event.clientX, part: partOf(event), isDragged: false };
   }
 
   #onDrag(event: PointerEvent): void {
     // A release outside of the header is not reported.
     if (event.buttons === 0) this.#press = undefined;
     const press = this.#press;
-    if (press === undefined) return;
+    if (press === undefined || press.part === "menu") return;
+    // A finger on the header scrolls; with touch, columns are moved by their menu.
+    if (press.part === "cell" && event.pointerType === "touch") return;
     const byPx = event.clientX - press.startPx;
     if (!press.isDragged) {
-      if (press.kind === "cell" && Math.abs(byPx) < DRAG_PX) return;
+      if (press.part === "cell" && Math.abs(byPx) < DRAG_PX) return;
       press.isDragged = true;
       // Captured only now, because capture on press would take the target from clicks.
       this.#header.element.setPointerCapture(event.pointerId);
-      if (press.kind === "edge") this.#callbacks.onWiden(press.column, 0, "begin");
+      if (press.part === "edge") this.#callbacks.onWiden(press.column, 0, "begin");
     }
-    if (press.kind === "edge") this.#callbacks.onWiden(press.column, byPx, "drag");
+    if (press.part === "edge") this.#callbacks.onWiden(press.column, byPx, "drag");
     else this.#header.showDrop(press.column, this.#header.columnAt(event.clientX));
   }
 
   #onRelease(event: PointerEvent, isDone: boolean): void {
     const press = this.#press;
-    this.#press = undefined;
+    if (!isDone) this.#press = undefined;
     if (press === undefined || !press.isDragged) return;
-    this.#ignoresClick = true;
     const { column } = press;
-    if (press.kind === "edge") {
+    if (press.part === "edge") {
       this.#callbacks.onWiden(column, event.clientX - press.startPx, "end");
       return;
     }
@@ -144,6 +146,11 @@ export class HeaderInput {
     const to = this.#header.columnAt(event.clientX);
     if (isDone && to !== undefined && to !== column) this.#callbacks.onMove(column, to);
   }
+}
+
+function partOf(event: Event): HeaderPart {
+  if (isWithin(event, ".menu")) return "menu";
+  return isWithin(event, ".edge") ? "edge" : "cell";
 }
 
 function isWithin({ target }: Event, selector: string): boolean {

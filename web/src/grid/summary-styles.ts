@@ -52,6 +52,11 @@ export const summaryStyles = css`
     gap: 4px;
     height: 14px;
   }
+  .axis,
+  .caption {
+    /* A press is never on a text that a new summary replaces: its click would be lost. */
+    pointer-events: none;
+  }
   .axis > span,
   .caption > span {
     overflow: hidden;

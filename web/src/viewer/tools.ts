@@ -34,6 +34,7 @@ export class Tools {
   readonly #host: ToolsHost;
   readonly #grid: Grid;
   readonly #common;
+  #filterBar: typeof import("./filter-bar.js") | undefined;
   #inspector: Inspector | undefined;
   #find: FindBar | undefined;
   /** The cell that was activated last. */
@@ -165,6 +166,20 @@ export class Tools {
     }
   }
 
+  /** Loads the filter bar for a filter that no tool has set. */
+  async loadFilterBar(): Promise<void> {
+    if (this.#filterBar !== undefined) return;
+    await this.load(import("./filter-bar.js"));
+    this.#host.requestUpdate();
+  }
+
+  /** The filter bar, once it is loaded. */
+  renderFilter(filter: Predicate | null) {
+    return this.#filterBar?.filterBar(filter, (rest) => {
+      this.#host.filter = rest;
+    });
+  }
+
   /** The find bar, if it is open. */
   renderFind() {
     return this.#find?.render() ?? nothing;
@@ -183,13 +198,19 @@ export class Tools {
     this.#find?.again();
   }
 
-  /** Loads a tool with its styles; undefined, with a message in the bar, if that fails. */
+  /**
+   * Loads a tool with its styles; undefined, with a message in the bar, if that fails. The filter bar comes with any
+   * tool, because one that came later than its filter would move what the mouse is at.
+   */
   async load<T extends { styles: CSSResult }>(loading: Promise<T>): Promise<T | undefined> {
     try {
-      const loaded = await loading;
+      const [loaded, filterBar] = await Promise.all([loading, import("./filter-bar.js")]);
+      this.#filterBar = filterBar;
       const sheets = this.#host.shadowRoot?.adoptedStyleSheets;
-      const { styleSheet } = loaded.styles;
-      if (styleSheet !== undefined && !sheets?.includes(styleSheet)) sheets?.push(styleSheet);
+      for (const { styles } of [loaded, filterBar]) {
+        const { styleSheet } = styles;
+        if (styleSheet !== undefined && !sheets?.includes(styleSheet)) sheets?.push(styleSheet);
+      }
       return loaded;
     } catch {
       this.bar.show("This could not be loaded. Reload the page to try again.", true);

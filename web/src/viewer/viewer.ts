@@ -155,8 +155,6 @@ export class ColonnadeViewer extends ViewerAttributes {
   #abort: AbortController | undefined;
   #startMs = 0;
   #notices: typeof import("./notices.js") | undefined;
-  /** Loaded with the first filter. */
-  #filterBar: typeof import("./filter-bar.js") | undefined;
   /** The source of which all rows are read, although they could load on demand. */
   #whole: TableSource | null = null;
   #ticker: ReturnType<typeof setInterval> | undefined;
@@ -403,9 +401,7 @@ export class ColonnadeViewer extends ViewerAttributes {
     this.#grid.element.hidden = (this.#table?.schema.fields.length ?? 0) === 0;
     return html`<div class="frame">
       ${this.#renderAlert()}
-      ${this.#filterBar?.filterBar(this.#arranger.arrangement.filter, (filter) => {
-        this.filter = filter;
-      })}
+      ${this.#tools.renderFilter(this.#arranger.arrangement.filter)}
       ${this.#tools.renderFind()}
       <div class="stage">
         ${isRunning ? progressBar(phase, isWorking ? this.#arranger.fraction : (fraction(progress) ?? this.#computation.part)) : nothing}
@@ -554,12 +550,7 @@ export class ColonnadeViewer extends ViewerAttributes {
   #onArranging(): void {
     this.#summaries.follow();
     this.#grid.setMarks(headerMarks(this.#columns.shownFields, this.#arranger.arrangement));
-    if (this.#arranger.arrangement.filter && !this.#filterBar) void this.#loadFilterBar();
-    this.requestUpdate();
-  }
-
-  async #loadFilterBar(): Promise<void> {
-    this.#filterBar = await this.#tools.load(import("./filter-bar.js"));
+    if (this.#arranger.arrangement.filter) void this.#tools.loadFilterBar();
     this.requestUpdate();
   }
 
