@@ -6,6 +6,7 @@ use std::time::Duration;
 use colonnade_server::AppConfig;
 use datafusion::arrow::array::{ArrayRef, Int64Array, RecordBatch};
 use serde_json::json;
+use tempfile::TempDir;
 
 use crate::support::*;
 
@@ -522,4 +523,25 @@ async fn statements_of_any_size_end() {
             String::from_utf8_lossy(&answer.body)
         );
     }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_explanation_shows_the_partitions_that_its_statement_has() {
+    let spread = (0..3_000_000_i64).map(|row| row.wrapping_mul(0x9E37_79B9_7F4A_7C15_u64 as i64));
+    let n = Arc::new(Int64Array::from_iter_values(spread)) as ArrayRef;
+    let folder = TempDir::new().unwrap();
+    let rows = RecordBatch::try_from_iter([("n", n)]).unwrap();
+    let server = Server::of_files(&[write_parquet(folder.path(), "t", &rows)]).await;
+    let num_partitions = async |sql: &str| -> usize {
+        let plan = server.sql(&format!("explain {sql}")).await.rows();
+        let text = format!("{:?}", plan.column(1));
+        let (_, groups) = text.split_once("file_groups={").expect(&text);
+        let (number, _) = groups.split_once(' ').unwrap();
+        number.parse().unwrap()
+    };
+    assert_eq!(
+        num_partitions("select n from t order by n").await,
+        config().num_threads
+    );
+    assert_eq!(num_partitions("select n from t").await, 5);
 }

@@ -1,4 +1,4 @@
-//! All queries of TPC-H. `COLONNADE_TPCH_SCALE` sets the scale.
+//! All queries of TPC-H. `COLONNADE_TPCH_SCALE` sets the scale, `COLONNADE_TPCH_MEMORY` the server's memory.
 
 use std::time::{Duration, Instant};
 
@@ -38,7 +38,9 @@ async fn every_query_gives_the_rows_of_plain_datafusion() {
     let scale = scale.map_or(default_scale, |scale| scale.parse().unwrap());
     let folder = tables::kept(scale, &TPCH);
     let path = folder.display().to_string();
-    let mut program = Program::start(&folder, &[&path, "--memory", MEMORY]);
+    let memory = std::env::var("COLONNADE_TPCH_MEMORY");
+    let memory = memory.as_deref().unwrap_or(MEMORY);
+    let mut program = Program::start(&folder, &[&path, "--memory", memory]);
     let partitions = std::thread::available_parallelism().map_or(2, usize::from);
     let context = oracle::context(partitions, ORACLE_BYTES);
     for table in TPCH {

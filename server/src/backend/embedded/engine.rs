@@ -408,7 +408,7 @@ impl Engine {
     }
 
     /// A physical plan. If it keeps the order of the source and the files are large (`num_bytes` together),
-    /// it has many small partitions.
+    /// it has many small partitions; an explanation shows those of what it explains.
     async fn plan_partitions(
         &self,
         state: &SessionState,
@@ -418,10 +418,16 @@ impl Engine {
     ) -> Result<Arc<dyn ExecutionPlan>, DataFusionError> {
         let physical = state.create_physical_plan(logical).await?;
         let num_partitions = (num_bytes / PARTITION_BYTES).min(MAX_PARTITIONS) as usize;
-        if num_partitions <= self.num_threads
-            || order_of(&physical) != Order::Partition
-            || range.limit == Some(0)
-        {
+        if num_partitions <= self.num_threads {
+            return Ok(physical);
+        }
+        let order = match logical {
+            LogicalPlan::Explain(explain) => {
+                order_of(&state.create_physical_plan(&explain.plan).await?)
+            }
+            _ => order_of(&physical),
+        };
+        if order != Order::Partition || range.limit == Some(0) {
             return Ok(physical);
         }
         let mut state = state.clone();
