@@ -64,30 +64,50 @@ impl ColumnSpill {
         self.output.num_bytes
     }
 
+    /// Ends the file, whose sections together are the columns of `schema`.
+    ///
+    /// # Errors
+    /// The disk fails.
+    pub(super) fn finish(mut self, schema: SchemaRef) -> Result<SpilledColumns> {
+        self.output.inner.finish()?;
+        let path = self.file.path();
+        let path = path.ok_or(DataFusionError::IoError(io::ErrorKind::Unsupported.into()))?;
+        Ok(SpilledColumns {
+            schema,
+            open: Arc::new(File::open(path)?),
+            sections: self.sections,
+            file: self.file,
+        })
+    }
+}
+
+/// A written file.
+pub(super) struct SpilledColumns {
+    schema: SchemaRef,
+    open: Arc<File>,
+    sections: Vec<Range<u64>>,
+    /// It is removed when nobody has this, or rows of it.
+    file: Arc<dyn SpillFile>,
+}
+
+impl SpilledColumns {
     /// The rows, with all columns.
     ///
     /// # Errors
     /// The disk fails.
-    pub(super) fn into_rows(
-        mut self,
-        schema: SchemaRef,
-    ) -> Result<BoxStream<'static, Result<RecordBatch>>> {
-        self.output.inner.finish()?;
-        let path = self.file.path();
-        let path = path.ok_or(DataFusionError::IoError(io::ErrorKind::Unsupported.into()))?;
-        let file = Arc::new(File::open(path)?);
-        let sections = self.sections.into_iter().map(|rest| {
+    pub(super) fn rows(&self) -> Result<BoxStream<'static, Result<RecordBatch>>> {
+        let sections = self.sections.iter().map(|rest| {
             let section = Section {
-                file: Arc::clone(&file),
-                rest,
+                file: Arc::clone(&self.open),
+                rest: rest.clone(),
             };
             let section = BufReader::with_capacity(BUFFER_BYTES, section);
             Ok(StreamReader::try_new(section, None)?)
         });
         let rows = Rows {
-            schema,
+            schema: Arc::clone(&self.schema),
             sections: sections.collect::<Result<_>>()?,
-            _file: self.file,
+            _file: Arc::clone(&self.file),
         };
         let rows = futures::stream::try_unfold(rows, |mut rows| async move {
             let read = tokio::task::spawn_blocking(move || Ok((rows.next()?, rows)));
@@ -133,7 +153,6 @@ impl SectionWriter<'_> {
 struct Rows {
     schema: SchemaRef,
     sections: Vec<StreamReader<BufReader<Section>>>,
-    /// It is removed with this.
     _file: Arc<dyn SpillFile>,
 }
 

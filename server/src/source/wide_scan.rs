@@ -143,7 +143,7 @@ impl PartitionScan {
         }
         let spilled = MetricBuilder::new(source.metrics()).spilled_bytes(0);
         spilled.add(turn.spill.num_bytes() as usize);
-        turn.spill.into_rows(schema)
+        turn.spill.finish(schema)?.rows()
     }
 
     /// DataFusion's source, whose filter excludes the same pages each time.

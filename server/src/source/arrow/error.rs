@@ -2,6 +2,7 @@
 
 use colonnade_core::wire::DecodeError;
 use datafusion::arrow::error::ArrowError;
+use datafusion::error::DataFusionError;
 
 pub(super) type Result<T> = std::result::Result<T, ArrowError>;
 
@@ -11,4 +12,17 @@ pub(super) fn unsound(error: &DecodeError) -> ArrowError {
 
 pub(super) fn damaged(what: &str) -> ArrowError {
     ArrowError::IpcError(what.to_owned())
+}
+
+/// The error for a panic of arrow-rs, which some contradictory values cause.
+pub(super) fn contradictory() -> DataFusionError {
+    damaged("the values of a batch contradict each other").into()
+}
+
+/// The result of work on another thread, which blocks and may panic.
+pub(super) async fn blocking<T: Send + 'static>(
+    work: impl FnOnce() -> std::result::Result<T, DataFusionError> + Send + 'static,
+) -> std::result::Result<T, DataFusionError> {
+    let done = tokio::task::spawn_blocking(work).await;
+    done.unwrap_or_else(|_| Err(contradictory()))
 }

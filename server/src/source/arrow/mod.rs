@@ -31,6 +31,7 @@ use crate::source::naming::with_distinct_names;
 use crate::source::{FileFormat, SourceFile};
 
 use batch::collect_ids;
+use large::LargeBatches;
 pub(super) use scan::ArrowScan;
 
 /// The largest body of one message in a local file, compressed or not. The limit is higher than for
@@ -66,6 +67,7 @@ pub(super) struct ArrowFile {
     pub(super) num_rows: u64,
     wire_schema: Arc<StreamSchema>,
     messages: Vec<SurveyedMessage>,
+    large: LargeBatches,
 }
 
 impl ArrowFile {
@@ -97,6 +99,7 @@ impl ArrowFile {
             num_rows: survey.num_rows,
             wire_schema: survey.schema,
             messages: survey.messages,
+            large: LargeBatches::default(),
         })
     }
 

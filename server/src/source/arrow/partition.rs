@@ -4,21 +4,19 @@ use std::ops::RangeInclusive;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
-use datafusion::arrow::array::RecordBatch;
 use datafusion::arrow::datatypes::SchemaRef;
-use datafusion::arrow::error::ArrowError;
-use datafusion::common::runtime::SpawnedTask;
-use datafusion::error::{DataFusionError, Result};
+use datafusion::error::Result;
 use datafusion::physical_plan::metrics::Count;
 use futures::StreamExt;
 use futures::stream::BoxStream;
 
 use super::batch::BatchReader;
-use super::large::{slice_rows, slices, spill};
+use super::error::{blocking, contradictory};
+use super::large::read_large;
 use super::scanned_file::{BatchPosition, ScannedFile};
 use crate::message::MaybeEncoded;
 use crate::source::file_range::FileRange;
-use crate::source::scan_memory::{Room, ScanMemory};
+use crate::source::scan_memory::ScanMemory;
 
 /// A partition of a scan.
 pub(super) struct PartitionScan {
@@ -59,7 +57,6 @@ impl PartitionScan {
             let read = scan.read_small(&mut reader, &first, passes)?;
             Ok((read, reader))
         };
-        // arrow-rs panics at some contradictory values.
         let (read, reader) = if is_quick {
             catch_unwind(AssertUnwindSafe(read)).unwrap_or_else(|_| Err(contradictory()))?
         } else {
@@ -72,8 +69,15 @@ impl PartitionScan {
                 (rows.boxed(), (file, reader))
             }
             Read::Large(columns) => {
-                let (rows, reader) = self.read_large(range, reader, columns).await?;
-                (rows, (file, reader))
+                let batch = (range.at.message, scanned.columns.as_slice());
+                let memory = Arc::clone(&self.memory);
+                let rows = read_large(&scanned.file, batch, range.rows, columns, memory).await?;
+                let scan = Arc::clone(&self);
+                let rows = rows.map(move |batch| {
+                    let batch = scan.files[file].with_all_columns(&batch?, &scan.schema)?;
+                    Ok(MaybeEncoded::Batch(batch))
+                });
+                (rows.boxed(), (file, reader))
             }
         })
     }
@@ -99,60 +103,4 @@ impl PartitionScan {
         let batch = scanned.with_all_columns(&batch, &self.schema)?;
         Ok(Read::Rows(MaybeEncoded::Batch(batch)))
     }
-
-    /// The rows of a range whose columns need so much memory.
-    async fn read_large(
-        self: Arc<Self>,
-        range: FileRange<BatchPosition>,
-        mut reader: BatchReader,
-        columns: Vec<u64>,
-    ) -> Result<(Rows, BatchReader)> {
-        let (file, message) = (range.at.file, range.at.message);
-        let scanned = &self.files[file];
-        let num_bytes = columns.iter().sum();
-        let slice_rows = slice_rows(scanned.file.num_rows_of(message), num_bytes);
-        let scan = Arc::clone(&self);
-        let shaped = move |batch: Result<RecordBatch>| {
-            let batch = scan.files[file].with_all_columns(&batch?, &scan.schema)?;
-            Ok(MaybeEncoded::Batch(batch))
-        };
-        match self.memory.room(num_bytes) {
-            Room::Memory(lease) => {
-                let read = move || Ok((reader.read(message, &range.rows)?, reader));
-                let (batch, reader) = blocking(read).await?;
-                let slices: Vec<RecordBatch> = slices(&batch, slice_rows).collect();
-                let rows = futures::stream::iter(slices).map(move |slice| {
-                    let _ = &lease;
-                    shaped(Ok(slice))
-                });
-                Ok((rows.boxed(), reader))
-            }
-            Room::Disk => {
-                let (arrow, requested) = (Arc::clone(&scanned.file), scanned.columns.clone());
-                let schema = Arc::new(arrow.schema.project(&requested)?);
-                let (batch, memory) = ((message, range.rows), Arc::clone(&self.memory));
-                // Nobody else gets the turn while this stream is not polled, so the turn is another task's.
-                let spilling = SpawnedTask::spawn(async move {
-                    let turn = memory.turn(&columns).await?;
-                    blocking(move || spill(&arrow, &requested, batch, slice_rows, turn)).await
-                });
-                let spill = spilling.join_unwind().await;
-                let spill = spill.map_err(|error| DataFusionError::External(Box::new(error)))??;
-                let rows = spill.into_rows(schema)?;
-                Ok((rows.map(shaped).boxed(), reader))
-            }
-        }
-    }
-}
-
-/// The result of work on another thread, which blocks.
-async fn blocking<T: Send + 'static>(
-    work: impl FnOnce() -> Result<T> + Send + 'static,
-) -> Result<T> {
-    let done = tokio::task::spawn_blocking(work).await;
-    done.unwrap_or_else(|_| Err(contradictory()))
-}
-
-fn contradictory() -> DataFusionError {
-    ArrowError::IpcError("the values of a batch contradict each other".into()).into()
 }
