@@ -7,7 +7,7 @@
 use std::collections::HashMap;
 use std::ops::Range;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use datafusion::arrow::array::{Array, BinaryViewArray, RecordBatch, StringViewArray};
 use datafusion::common::runtime::SpawnedTask;
@@ -42,8 +42,8 @@ type Spilled = Arc<OnceCell<SpilledColumns>>;
 /// The rows of a file that are on disk.
 pub(super) struct LargeBatches {
     spilled: Mutex<HashMap<LargeRows, Weak<OnceCell<SpilledColumns>>>>,
-    /// Those read last, and when a scan began to.
-    latest: Arc<Mutex<Option<(Instant, Spilled)>>>,
+    /// The task that holds those read last, for a while or until its runtime ends.
+    latest: Mutex<Option<SpawnedTask<()>>>,
     kept: Duration,
 }
 
@@ -51,7 +51,7 @@ impl Default for LargeBatches {
     fn default() -> Self {
         Self {
             spilled: Mutex::default(),
-            latest: Arc::default(),
+            latest: Mutex::default(),
             kept: KEPT,
         }
     }
@@ -86,6 +86,8 @@ impl LargeBatches {
         known.retain(|_, spilled| spilled.strong_count() > 0);
         let entry = known.entry(rows).or_default();
         entry.upgrade().unwrap_or_else(|| {
+            // The disk may not have room for both.
+            *locked(&self.latest) = None;
             let spilled = Arc::default();
             *entry = Arc::downgrade(&spilled);
             spilled
@@ -93,12 +95,11 @@ impl LargeBatches {
     }
 
     fn keep(&self, spilled: Spilled) {
-        *locked(&self.latest) = Some((Instant::now(), spilled));
-        let (latest, kept) = (Arc::clone(&self.latest), self.kept);
-        tokio::spawn(async move {
+        let kept = self.kept;
+        *locked(&self.latest) = Some(SpawnedTask::spawn(async move {
             tokio::time::sleep(kept).await;
-            locked(&latest).take_if(|(since, _)| since.elapsed() >= kept);
-        });
+            drop(spilled);
+        }));
     }
 }
 
@@ -280,16 +281,11 @@ mod tests {
             kept: Duration::from_millis(50),
             ..LargeBatches::default()
         };
-        let rows = LargeRows {
-            message: 3,
-            columns: vec![1],
-            rows: 0..NUM_ROWS as u64,
-        };
         let disk = Arc::new(DiskManagerBuilder::default().build().unwrap());
         let num_written = Arc::new(AtomicUsize::new(0));
         let read = || {
             let (disk, num_written) = (Arc::clone(&disk), Arc::clone(&num_written));
-            large.read(rows.clone(), async move {
+            large.read(rows_of(3), async move {
                 num_written.fetch_add(1, Ordering::Relaxed);
                 tokio::task::yield_now().await;
                 written(&disk)
@@ -313,5 +309,42 @@ mod tests {
         tokio::time::sleep(Duration::from_millis(200)).await;
         drop(read().await.unwrap());
         assert_eq!(num_written.load(Ordering::Relaxed), 2);
+    }
+
+    fn rows_of(message: usize) -> LargeRows {
+        LargeRows {
+            message,
+            columns: vec![0],
+            rows: 0..NUM_ROWS as u64,
+        }
+    }
+
+    #[tokio::test]
+    async fn rows_make_room_for_others() {
+        let large = LargeBatches::default();
+        let disk = Arc::new(DiskManagerBuilder::default().build().unwrap());
+        for message in 0..3 {
+            let writing = Arc::clone(&disk);
+            let read = large.read(rows_of(message), async move {
+                tokio::task::yield_now().await;
+                assert_eq!(writing.used_disk_space(), 0);
+                written(&writing)
+            });
+            drop(read.await.unwrap());
+            assert!(disk.used_disk_space() > 0);
+        }
+    }
+
+    #[test]
+    fn rows_are_given_back_with_the_runtime_of_their_reader() {
+        let large = LargeBatches::default();
+        let disk = Arc::new(DiskManagerBuilder::default().build().unwrap());
+        let runtime = tokio::runtime::Runtime::new().unwrap();
+        let writing = Arc::clone(&disk);
+        let read = large.read(rows_of(0), async move { written(&writing) });
+        drop(runtime.block_on(read).unwrap());
+        assert!(disk.used_disk_space() > 0);
+        drop(runtime);
+        assert_eq!(disk.used_disk_space(), 0);
     }
 }
