@@ -6,12 +6,13 @@ use std::process::Command;
 use std::sync::Arc;
 use std::time::Duration;
 
-use datafusion::arrow::array::{ArrayRef, Int64Array, RecordBatch};
+use datafusion::arrow::array::{ArrayRef, Int64Array, RecordBatch, StringArray};
 use datafusion::arrow::compute::concat_batches;
+use datafusion::arrow::datatypes::{DataType, Field, Schema};
 use datafusion::arrow::ipc::CompressionType;
 use datafusion::arrow::ipc::writer::{FileWriter, IpcWriteOptions};
 use datafusion::parquet::arrow::ArrowWriter;
-use datafusion::parquet::basic::Compression;
+use datafusion::parquet::basic::{Compression, ZstdLevel};
 use datafusion::parquet::file::properties::WriterProperties;
 use futures::future::{join_all, select_all};
 use serde_json::{Value, json};
@@ -385,5 +386,60 @@ async fn wide_tables_and_large_batches_keep_within_the_memory() {
         assert!(found.columns() == expected.columns(), "{offset}");
     }
     assert!(peak_bytes <= (256 + 128) << 20, "{peak_bytes}");
+    assert_eq!(program.death().await, None);
+}
+
+/// Eight readers of cells of 100 KB, and a statement that repeats a column. `COLONNADE_FULL` takes more of both than the
+/// memory could hold.
+#[tokio::test(flavor = "multi_thread")]
+async fn large_cells_and_repeated_columns_keep_within_the_memory() {
+    const CELL_BYTES: usize = 100_000;
+    const BATCH_ROWS: usize = 100;
+    let _alone = alone().await;
+    let is_full = std::env::var_os("COLONNADE_FULL").is_some();
+    let (num_batches, num_columns) = if is_full { (50, 3000) } else { (5, 300) };
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("cells.parquet");
+    let zstd = Compression::ZSTD(ZstdLevel::default());
+    let properties = WriterProperties::builder()
+        .set_dictionary_enabled(false)
+        .set_compression(zstd);
+    let schema = Schema::new(vec![Field::new("c", DataType::Utf8, false)]);
+    let file = File::create(&path).unwrap();
+    let mut writer =
+        ArrowWriter::try_new(file, Arc::new(schema), Some(properties.build())).unwrap();
+    for batch in 0..num_batches {
+        let cell = |row| format!("{} {}", batch * BATCH_ROWS + row, "x".repeat(CELL_BYTES));
+        let cells = StringArray::from_iter_values((0..BATCH_ROWS).map(cell));
+        let cells = Arc::new(cells) as ArrayRef;
+        writer
+            .write(&RecordBatch::try_from_iter([("c", cells)]).unwrap())
+            .unwrap();
+    }
+    writer.close().unwrap();
+    let lineitem = tables::kept(0.01, &["lineitem"]).join("lineitem.parquet");
+    let tables = [&path, &lineitem].map(|path| path.to_str().unwrap());
+    let arguments = ["--memory", "512MiB", tables[0], tables[1]];
+    let mut program = Program::start(folder.path(), &arguments);
+    let sampler = MemorySampler::start(program.pid(), 4 << 30);
+    let reads = (0..8).map(|offset| {
+        let id = Random::new(8, offset as u64).uuid();
+        let query = json!({ "table": "cells", "offset": offset, "id": id });
+        let program = &program;
+        async move { program.run(&query, Reader::Discards, PATIENCE).await }
+    });
+    for ended in join_all(reads).await {
+        assert!(matches!(ended, Ok(Ending::Rows(_))), "{ended:?}");
+    }
+    let columns: Vec<_> = (0..num_columns)
+        .map(|k| format!("l_comment c{k}"))
+        .collect();
+    let sql = format!("select {} from lineitem", columns.join(", "));
+    let ended = program
+        .run(&query(&sql, 9), Reader::Discards, PATIENCE)
+        .await;
+    assert!(matches!(ended, Ok(Ending::Rows(_))), "{ended:?}");
+    let peak_bytes = sampler.peak_bytes();
+    assert!(peak_bytes <= (512 + 128) << 20, "{peak_bytes}");
     assert_eq!(program.death().await, None);
 }
