@@ -177,7 +177,8 @@ async fn stitch(
         batch_bytes: planned.batch_bytes,
         pool: BytePool::new(BUDGET_BYTES),
     };
-    let stitcher = Stitcher::start(planned.partitions, plan, runtime.handle());
+    let threads = runtime.handle();
+    let stitcher = Stitcher::start(planned.partitions, plan, threads, threads);
     Ok((schema, stitcher))
 }
 

@@ -8,8 +8,9 @@ use tokio::sync::{Notify, oneshot};
 
 use crate::error::{ErrorKind, QueryError};
 
-/// A number of slots. Whoever waits longest gets the next one that is free. Holders that do not work, or have worked
-/// for long, learn that others wait ([`Slots::wanted`]) and give theirs back.
+/// A number of slots. Whoever waits longest gets the next one that is free, but the last ones are reserved for brief
+/// work. Holders that do not work, or have worked for long, learn that others wait ([`Slots::wanted`]) and give theirs
+/// back.
 #[derive(Debug, Clone)]
 pub struct Slots {
     shared: Arc<Shared>,
@@ -29,17 +30,39 @@ struct Shared {
 #[derive(Debug)]
 struct Queue {
     num_free: usize,
-    /// Those who wait for their first slot, and those who had one before.
-    waiting: [VecDeque<oneshot::Sender<Slot>>; 2],
-    /// Which of them got the last slot. They take turns, so that neither keeps the others from working.
-    served_last: usize,
+    /// How many more may be taken for work that is not brief, if they are free.
+    num_free_for_long: usize,
+    num_reserved: usize,
+    /// Those who wait, by [`Class`].
+    waiting: [VecDeque<oneshot::Sender<Slot>>; 3],
+    /// The class that got the last slot. They take turns, so that none keeps the others from working.
+    served_last: Class,
     /// Slots that their holders are about to give back.
     num_promised: usize,
 }
 
+/// Who waits for a slot.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Class {
+    /// Those for whom there is the reserve.
+    Brief,
+    New,
+    /// Those who had a slot before.
+    Begun,
+}
+
+impl Class {
+    /// All, in the order in which they get slots.
+    const ALL: [Self; 3] = [Self::Brief, Self::New, Self::Begun];
+}
+
 /// A slot in use. Dropping it gives it back.
 #[derive(Debug)]
-pub struct Slot(Option<Arc<Shared>>);
+pub struct Slot {
+    /// `None` if it has not been given.
+    shared: Option<Arc<Shared>>,
+    class: Class,
+}
 
 /// The promise of a holder to give back its slot. Drop it after the slot.
 #[derive(Debug)]
@@ -56,8 +79,10 @@ impl Slots {
     ) -> Self {
         let queue = Queue {
             num_free: num_slots,
+            num_free_for_long: num_slots,
+            num_reserved: 0,
             waiting: Default::default(),
-            served_last: 1,
+            served_last: Class::Begun,
             num_promised: 0,
         };
         Self {
@@ -72,23 +97,39 @@ impl Slots {
         }
     }
 
+    /// The same slots, the last `num_reserved` of them for brief work.
+    pub fn with_reserve(self, num_reserved: usize) -> Self {
+        let mut queue = self.shared.lock();
+        queue.num_reserved = num_reserved;
+        queue.num_free_for_long -= num_reserved;
+        drop(queue);
+        self
+    }
+
     /// A slot, after a wait of at most `queue_timeout`.
     ///
     /// # Errors
     /// `busy`.
     pub async fn take(&self) -> Result<Slot, QueryError> {
-        let slot = tokio::time::timeout(self.queue_timeout, self.take_patiently()).await;
-        slot.map_err(|_| self.busy())
+        self.in_time(self.take_patiently()).await
+    }
+
+    /// As [`Slots::take`], for work that is brief, or gives back its slot when others wait. It may use the reserve.
+    ///
+    /// # Errors
+    /// `busy`.
+    pub async fn take_brief(&self) -> Result<Slot, QueryError> {
+        self.in_time(self.wait(Class::Brief)).await
     }
 
     /// A slot, however long that takes.
     pub async fn take_patiently(&self) -> Slot {
-        self.wait(0).await
+        self.wait(Class::New).await
     }
 
     /// As [`Slots::take_patiently`], for one who gave back a slot because others waited.
     pub async fn take_again(&self) -> Slot {
-        self.wait(1).await
+        self.wait(Class::Begun).await
     }
 
     /// Waits until somebody waits for a slot. Of all who call this, the one that has waited the longest is asked first.
@@ -97,17 +138,16 @@ impl Slots {
             let wanted = self.shared.wanted.notified();
             tokio::pin!(wanted);
             wanted.as_mut().enable();
-            if let Some(promise) = self.wanted_now() {
+            if let Some(promise) = self.promise(Queue::num_waiting) {
                 return promise;
             }
             wanted.await;
         }
     }
 
-    /// As [`Slots::wanted`], if somebody waits now.
+    /// As [`Slots::wanted`], if somebody waits now or the reserve is in use.
     pub fn wanted_now(&self) -> Option<Promise> {
-        let is_wanted = self.shared.promise();
-        is_wanted.then(|| Promise(Arc::clone(&self.shared)))
+        self.promise(|queue| queue.num_waiting() + queue.num_lent())
     }
 
     /// The error for a request that gets no slot.
@@ -137,17 +177,24 @@ impl Slots {
         self.num_slots
     }
 
-    async fn wait(&self, class: usize) -> Slot {
+    /// A promise, if more slots are wanted than are promised.
+    fn promise(&self, num_wanted: impl Fn(&Queue) -> usize) -> Option<Promise> {
+        let mut queue = self.shared.lock();
+        let is_wanted = num_wanted(&queue) > queue.num_promised;
+        queue.num_promised += usize::from(is_wanted);
+        is_wanted.then(|| Promise(Arc::clone(&self.shared)))
+    }
+
+    async fn in_time(&self, slot: impl Future<Output = Slot>) -> Result<Slot, QueryError> {
+        let slot = tokio::time::timeout(self.queue_timeout, slot).await;
+        slot.map_err(|_| self.busy())
+    }
+
+    async fn wait(&self, class: Class) -> Slot {
         loop {
-            let receiver = {
-                let mut queue = self.shared.lock();
-                if let Some(num_free) = queue.num_free.checked_sub(1) {
-                    queue.num_free = num_free;
-                    return Slot(Some(Arc::clone(&self.shared)));
-                }
-                let (sender, receiver) = oneshot::channel();
-                queue.waiting[class].push_back(sender);
-                receiver
+            let taken = self.shared.lock().take(class);
+            let Err(receiver) = taken else {
+                return self.shared.slot(class);
             };
             self.shared.wanted.notify_one();
             // A sender is dropped only together with the queue, or after its receiver.
@@ -159,29 +206,24 @@ impl Slots {
 }
 
 impl Shared {
-    /// Whether somebody waits for whom nobody has promised a slot yet; the caller promises it.
-    fn promise(&self) -> bool {
-        let mut queue = self.lock();
-        let is_wanted = queue.num_waiting() > queue.num_promised;
-        queue.num_promised += usize::from(is_wanted);
-        is_wanted
+    fn slot(self: &Arc<Self>, class: Class) -> Slot {
+        Slot {
+            shared: Some(Arc::clone(self)),
+            class,
+        }
     }
 
-    /// Gives a slot to the next who waits.
-    fn release(self: &Arc<Self>) {
+    /// Takes back a slot, and gives it to the next who waits.
+    fn release(self: &Arc<Self>, class: Class) {
+        self.lock().free(class);
         loop {
-            let next = {
-                let mut queue = self.lock();
-                let Some(next) = queue.next() else {
-                    queue.num_free += 1;
-                    return;
-                };
-                next
+            let Some((next, class)) = self.lock().next() else {
+                return;
             };
-            match next.send(Slot(Some(Arc::clone(self)))) {
-                Ok(()) => return,
+            if let Err(mut slot) = next.send(self.slot(class)) {
                 // It has left.
-                Err(mut slot) => slot.0 = None,
+                slot.shared = None;
+                self.lock().free(class);
             }
         }
     }
@@ -192,28 +234,64 @@ impl Shared {
 }
 
 impl Queue {
-    fn next(&mut self) -> Option<oneshot::Sender<Slot>> {
-        for class in [1 - self.served_last, self.served_last] {
-            while let Some(next) = self.waiting[class].pop_front() {
+    /// Takes a free slot, or joins those who wait.
+    fn take(&mut self, class: Class) -> Result<(), oneshot::Receiver<Slot>> {
+        if self.has_slot(class) {
+            self.occupy(class);
+            return Ok(());
+        }
+        let (sender, receiver) = oneshot::channel();
+        self.waiting[class as usize].push_back(sender);
+        Err(receiver)
+    }
+
+    /// The next who gets a slot, if one is free for it; the slot is taken.
+    fn next(&mut self) -> Option<(oneshot::Sender<Slot>, Class)> {
+        let first = self.served_last as usize + 1;
+        for class in Class::ALL.into_iter().cycle().skip(first).take(3) {
+            if !self.has_slot(class) {
+                continue;
+            }
+            while let Some(next) = self.waiting[class as usize].pop_front() {
                 if !next.is_closed() {
+                    self.occupy(class);
                     self.served_last = class;
-                    return Some(next);
+                    return Some((next, class));
                 }
             }
         }
         None
     }
 
+    fn has_slot(&self, class: Class) -> bool {
+        self.num_free > 0 && (class == Class::Brief || self.num_free_for_long > 0)
+    }
+
+    fn occupy(&mut self, class: Class) {
+        self.num_free -= 1;
+        self.num_free_for_long -= usize::from(class != Class::Brief);
+    }
+
+    fn free(&mut self, class: Class) {
+        self.num_free += 1;
+        self.num_free_for_long += usize::from(class != Class::Brief);
+    }
+
     fn num_waiting(&self) -> usize {
         let waiting = self.waiting.iter().flatten();
         waiting.filter(|sender| !sender.is_closed()).count()
+    }
+
+    /// How many slots of the reserve are in use.
+    fn num_lent(&self) -> usize {
+        self.num_reserved.saturating_sub(self.num_free)
     }
 }
 
 impl Drop for Slot {
     fn drop(&mut self) {
-        if let Some(shared) = self.0.take() {
-            shared.release();
+        if let Some(shared) = self.shared.take() {
+            shared.release(self.class);
         }
     }
 }
@@ -233,7 +311,7 @@ mod tests {
     use futures::FutureExt;
     use futures::future::BoxFuture;
 
-    use super::{Promise, Slot, Slots};
+    use super::{Class, Promise, Slot, Slots};
 
     fn slots(num_slots: usize) -> Slots {
         Slots::new(num_slots, Duration::from_secs(10), "tests", "--tests")
@@ -290,6 +368,43 @@ mod tests {
             drop(slot);
             slot = next.now_or_never().unwrap();
         }
+    }
+
+    #[test]
+    fn the_reserve_is_for_brief_work_and_is_given_back() {
+        let slots = slots(3).with_reserve(1);
+        let [first, second] = [taken(&slots), taken(&slots)];
+        let new = waiting(&slots, false);
+        let brief = slots.wait(Class::Brief).now_or_never().unwrap();
+        let mut next = slots.wait(Class::Brief).boxed();
+        assert!((&mut next).now_or_never().is_none());
+        // Two wait, and the reserve is in use.
+        let promises: Vec<_> = std::iter::from_fn(|| slots.wanted_now()).collect();
+        assert_eq!(promises.len(), 3);
+        drop(promises);
+        drop(brief);
+        drop(next.now_or_never().unwrap());
+        // One slot is free, but not for the one that waits.
+        assert_eq!(slots.num_taken(), 2);
+        assert!(promise(&slots).is_some());
+        drop(first);
+        drop(new.now_or_never().unwrap());
+        drop(second);
+        assert_eq!(slots.num_taken(), 0);
+        assert!(slots.wanted_now().is_none());
+    }
+
+    #[test]
+    fn brief_work_keeps_no_other_work_out() {
+        let slots = slots(3).with_reserve(1);
+        let brief = || slots.wait(Class::Brief).now_or_never();
+        let held: Vec<_> = std::iter::from_fn(brief).collect();
+        assert_eq!(held.len(), 3);
+        let mut more = slots.wait(Class::Brief).boxed();
+        assert!((&mut more).now_or_never().is_none());
+        let new = waiting(&slots, false);
+        drop(held);
+        assert!(new.now_or_never().is_some() && more.now_or_never().is_some());
     }
 
     #[test]

@@ -92,6 +92,8 @@ pub struct Admission {
     pub is_last: bool,
     /// The place of a sort of a large table among such sorts.
     pub sort: Option<Slot>,
+    /// Its turn to work.
+    pub turn: Slot,
 }
 
 /// The description of a table.

@@ -44,6 +44,14 @@ impl Source {
         }
     }
 
+    /// Whether its rows are those of a table, all of them and in their order.
+    pub fn is_whole_table(&self) -> bool {
+        match self {
+            Self::Table(query) => query.filter.is_none() && query.sort.is_empty(),
+            Self::Sql(_) | Self::Query(_) => false,
+        }
+    }
+
     /// Whether its rows are sorted.
     pub fn has_sort(&self) -> bool {
         match self {

@@ -3,6 +3,9 @@
 use std::collections::VecDeque;
 use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::task::Poll;
+use std::time::{Duration, Instant};
 
 use futures::channel::mpsc::{UnboundedReceiver, UnboundedSender, unbounded};
 use futures::{FutureExt, StreamExt};
@@ -20,6 +23,9 @@ use crate::order::{Budget, HeldBytes, Partition, Reservation, RowRange};
 /// Up to this number of rows, partitions are read one after the other, because reading ahead would be
 /// wasted.
 const SEQUENTIAL_ROWS: u64 = 50_000;
+
+/// The work of a run that is done where it begins.
+const BEGINNING: Duration = Duration::from_millis(100);
 
 /// The parameters of a stitcher.
 #[derive(Debug, Clone)]
@@ -61,8 +67,13 @@ pub struct Stitcher {
 }
 
 impl Stitcher {
-    /// Starts `partitions` on `runtime`.
-    pub fn start(partitions: Vec<Partition>, plan: StitchPlan, runtime: &Handle) -> Self {
+    /// Starts `partitions` on the runtime `begin`. After a little work they go on on the runtime `rest`.
+    pub fn start(
+        partitions: Vec<Partition>,
+        plan: StitchPlan,
+        begin: &Handle,
+        rest: &Handle,
+    ) -> Self {
         let budget = Budget::new(plan.budget_bytes, partitions.len(), plan.pool);
         let mut channels = VecDeque::with_capacity(partitions.len());
         let mut jobs = Vec::with_capacity(partitions.len());
@@ -83,7 +94,7 @@ impl Stitcher {
             _ => plan.num_parallel.max(1),
         };
         let driver = (plan.range.limit != Some(0))
-            .then(|| AbortOnDropHandle::new(runtime.spawn(drive(jobs, num_parallel))));
+            .then(|| AbortOnDropHandle::new(begin.spawn(drive(jobs, num_parallel, rest.clone()))));
         Self {
             schema: plan.schema,
             channels,
@@ -218,20 +229,47 @@ struct Job {
 }
 
 /// Starts the jobs in order, so that the head is always among the running ones.
-async fn drive(jobs: Vec<Job>, num_parallel: usize) {
+async fn drive(jobs: Vec<Job>, num_parallel: usize, rest: Handle) {
     let permits = Arc::new(Semaphore::new(num_parallel));
     let mut running = JoinSet::new();
+    let worked_us = Arc::new(AtomicU64::new(0));
     for job in jobs {
         let Ok(permit) = Arc::clone(&permits).acquire_owned().await else {
             return;
         };
-        running.spawn(async move {
+        let work = async move {
             job.run().await;
             drop(permit);
-        });
+        };
+        running.spawn(begin(work, Arc::clone(&worked_us), rest.clone()));
         while running.try_join_next().is_some() {}
     }
     while running.join_next().await.is_some() {}
+}
+
+/// Does the work here until all of a run has worked for [`BEGINNING`], and then on `rest`.
+async fn begin(
+    work: impl Future<Output = ()> + Send + 'static,
+    worked_us: Arc<AtomicU64>,
+    rest: Handle,
+) {
+    let mut work = Box::pin(work);
+    let is_beginning = || u128::from(worked_us.load(Ordering::Relaxed)) < BEGINNING.as_micros();
+    let has_ended = std::future::poll_fn(|context| {
+        let began = Instant::now();
+        if is_beginning() && work.as_mut().poll(context).is_ready() {
+            return Poll::Ready(true);
+        }
+        worked_us.fetch_add(began.elapsed().as_micros() as u64, Ordering::Relaxed);
+        if is_beginning() {
+            Poll::Pending
+        } else {
+            Poll::Ready(false)
+        }
+    });
+    if !has_ended.await {
+        let _ = AbortOnDropHandle::new(rest.spawn(work)).await;
+    }
 }
 
 impl Job {
@@ -267,6 +305,7 @@ impl Job {
                 if max_rows.is_some_and(|max_rows| num_rows >= max_rows) {
                     break;
                 }
+                tokio::task::yield_now().await;
                 // Messages that are already encoded are sent without waiting for memory for the next
                 // batch.
                 if holds_bytes == 0 {
@@ -292,8 +331,7 @@ impl Job {
 
 #[cfg(test)]
 mod tests {
-    use std::sync::atomic::{AtomicU64, Ordering};
-    use std::time::Duration;
+    use std::sync::Mutex;
 
     use bytes::Bytes;
 
@@ -380,16 +418,49 @@ mod tests {
         })
     }
 
-    fn stitcher(partitions: Vec<Partition>, budget_bytes: u64, range: RowRange) -> Stitcher {
-        let plan = StitchPlan {
+    fn plan(budget_bytes: u64, range: RowRange) -> StitchPlan {
+        StitchPlan {
             schema: message(0),
             range,
             num_parallel: 4,
             budget_bytes,
             batch_bytes: MESSAGE_BYTES,
             pool: BytePool::new(1 << 30),
+        }
+    }
+
+    fn stitcher(partitions: Vec<Partition>, budget_bytes: u64, range: RowRange) -> Stitcher {
+        let runtime = Handle::current();
+        Stitcher::start(partitions, plan(budget_bytes, range), &runtime, &runtime)
+    }
+
+    #[test]
+    fn what_has_worked_for_a_while_leaves_its_thread_to_what_begins() {
+        let runtime = |name: &str| {
+            let mut builder = tokio::runtime::Builder::new_multi_thread();
+            let builder = builder.worker_threads(1).thread_name(name);
+            builder.enable_all().build().unwrap()
         };
-        Stitcher::start(partitions, plan, &Handle::current())
+        let (begin, rest) = (runtime("begin"), runtime("rest"));
+        let threads_of = |work: Duration| {
+            let threads = Arc::new(Mutex::new(Vec::new()));
+            let seen = Arc::clone(&threads);
+            let rows = move |row| {
+                std::thread::sleep(work);
+                let name = std::thread::current().name().unwrap().to_owned();
+                seen.lock().unwrap().push(name);
+                Ok(message(row))
+            };
+            let partition: Partition =
+                Box::new(move |_| futures::stream::iter((0..3).map(rows)).boxed());
+            let plan = plan(MESSAGE_BYTES, RowRange::default());
+            let mut stitcher =
+                Stitcher::start(vec![partition], plan, begin.handle(), rest.handle());
+            begin.block_on(async { while stitcher.next().await.is_some() {} });
+            Arc::into_inner(threads).unwrap().into_inner().unwrap()
+        };
+        assert_eq!(threads_of(Duration::ZERO), ["begin", "begin", "begin"]);
+        assert_eq!(threads_of(BEGINNING), ["begin", "rest", "rest"]);
     }
 
     #[tokio::test(flavor = "multi_thread", worker_threads = 4)]

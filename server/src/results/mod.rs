@@ -53,8 +53,12 @@ use saved_records::SavedRecords;
 use shared_runs::SharedRuns;
 use stream::ResultStream;
 
-/// Some batches take a second to decode. With more threads than cores, the system lets short queries work beside them.
-const THREADS_PER_CORE: usize = 4;
+/// Some batches take a second to decode, and queries that begin do not wait for them: the system shares the cores.
+const FIRST_THREADS_PER_CORE: usize = 2;
+
+/// The share of the runs that is reserved for readers of tables that begin, and the most such runs.
+const RESERVE_FRACTION: usize = 5;
+const MAX_RESERVE: usize = 8;
 
 /// The budgets of the results.
 #[derive(Debug, Clone)]
@@ -96,7 +100,9 @@ pub struct Results {
     /// One slot for each run that works.
     pub(crate) run_slots: Slots,
     shared_runs: SharedRuns,
-    /// The threads of planning and of all runs.
+    /// The threads of planning, and of each run while it begins.
+    first_threads: QueryRuntime,
+    /// The threads of everything else that runs do.
     threads: QueryRuntime,
     /// The tables of the embedded engine.
     catalog: Arc<Catalog>,
@@ -132,9 +138,11 @@ impl Results {
                 config.spool_bytes,
             ),
             pool: BytePool::of_memory(config.ahead_bytes),
-            run_slots: Slots::new(config.max_runs, config.queue_timeout, "queries", "--memory"),
+            run_slots: Slots::new(config.max_runs, config.queue_timeout, "queries", "--memory")
+                .with_reserve((config.max_runs / RESERVE_FRACTION).clamp(1, MAX_RESERVE)),
             shared_runs: SharedRuns::default(),
-            threads: QueryRuntime::start(config.num_threads * THREADS_PER_CORE)?,
+            first_threads: QueryRuntime::start(config.num_threads * FIRST_THREADS_PER_CORE)?,
+            threads: QueryRuntime::start(config.num_threads)?,
             catalog,
             backend,
             embedded,
@@ -250,7 +258,7 @@ impl Results {
         self.config.num_threads
     }
 
-    /// The threads of planning and of all runs.
+    /// The threads of runs that go on, and of work like theirs.
     pub fn threads(&self) -> &QueryRuntime {
         &self.threads
     }
@@ -279,7 +287,11 @@ impl Results {
         };
         let (places, _opening) = tokio::select! {
             () = record.deleted.cancelled() => return Err(cancelled()),
-            start = start => start?,
+            start = start => match start {
+                Ok(start) => start,
+                // Another request may have started the run meanwhile.
+                Err(error) => return self.find_current_run(record, options).await?.ok_or(error),
+            },
         };
         if let Some(joined) = self.find_current_run(record, options).await? {
             return Ok(joined);

@@ -70,7 +70,7 @@ impl RunDriver {
                 () = self.run.cancel.cancelled() => break Err(cancelled()),
                 () = self.run.demanded() => is_unread = false,
                 () = std::future::ready(()), if is_unread => {}
-                promise = self.wanted() => {
+                promise = self.wanted(turn_ends) => {
                     if self.is_repeatable {
                         return self.give_way(promise).await;
                     }
@@ -115,9 +115,12 @@ impl RunDriver {
         turn.min(self.queue_timeout / LONGEST_TURN)
     }
 
-    /// Waits until nobody has read for a while and others wait for a slot of a kind that this run holds.
-    async fn wanted(&self) -> Promise {
-        tokio::time::sleep(IDLE_TIME).await;
+    /// Waits until nobody has read for a while, or the turn is over, and others wait for a slot of a kind that this run
+    /// holds.
+    async fn wanted(&self, turn_ends: Option<Instant>) -> Promise {
+        let idle = Instant::now() + IDLE_TIME;
+        let since = turn_ends.map_or(idle, |end| idle.min(end));
+        tokio::time::sleep_until(since.into()).await;
         let mut wanted: FuturesUnordered<_> = self.slots.iter().map(Slots::wanted).collect();
         match wanted.next().await {
             Some(promise) => promise,

@@ -101,7 +101,12 @@ impl Results {
         let driver = RunDriver {
             registry: Arc::clone(&self.registry),
             run: Arc::clone(&run),
-            stitcher: Stitcher::start(planned.partitions, plan, self.threads.handle()),
+            stitcher: Stitcher::start(
+                planned.partitions,
+                plan,
+                self.first_threads.handle(),
+                self.threads.handle(),
+            ),
             _slot: slot,
             slots,
             is_repeatable: properties.is_repeatable,
@@ -137,7 +142,11 @@ impl Results {
             // other would never end.
             ReaderKind::Newcomer => {
                 let admission = self.backend.admit(request).await?;
-                (Arc::new(self.run_slots.take().await?), admission)
+                let slot = match request.source.is_whole_table() {
+                    true => self.run_slots.take_brief().await?,
+                    false => self.run_slots.take().await?,
+                };
+                (Arc::new(slot), admission)
             }
             ReaderKind::Begun => (Arc::new(self.run_slots.take_again().await), None),
             ReaderKind::Run(slot) => (Arc::clone(slot), None),
@@ -200,7 +209,7 @@ impl Results {
                 }
             }
         };
-        let planning = AbortOnDropHandle::new(self.threads.handle().spawn(planning));
+        let planning = AbortOnDropHandle::new(self.first_threads.handle().spawn(planning));
         let timeout = async {
             match self.config.query_timeout {
                 Some(timeout) => tokio::time::sleep(timeout).await,

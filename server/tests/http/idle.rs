@@ -116,6 +116,40 @@ async fn sorts_that_wait_for_each_other_keep_nobody_out() {
     assert_eq!(sorted, [true; 6]);
 }
 
+/// Those that work and those that wait leave runs to readers of tables.
+#[tokio::test(flavor = "multi_thread")]
+async fn statements_that_take_long_keep_no_reader_of_a_table_out() {
+    let (_folder, path) = file_of(10);
+    let config = AppConfig {
+        max_streams: 64,
+        queue_timeout: Duration::from_millis(400),
+        ..narrow()
+    };
+    let server = Server::start(&config, open_all(&[path]).unwrap()).await;
+    let statements = (0..6).map(|number| {
+        let sql = format!(
+            "select count(*) from generate_series(1, 100000000) a(x), \
+             generate_series(1, 1000000) b(y) where (x + y) % 7 = {number}"
+        );
+        let (query, server) = (json!({ "sql": sql, "id": id(number) }), &server);
+        async move { server.post(&query).await }
+    });
+    let newcomers = async {
+        while metric(&server, "colonnade_run_slots_taken").await < 2 {
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        }
+        for _ in 0..20 {
+            let rows = server.get("/v1/tables/t/rows").await;
+            assert!(rows.has_numbers(0..10));
+            tokio::time::sleep(Duration::from_millis(50)).await;
+        }
+    };
+    tokio::select! {
+        _ = join_all(statements) => unreachable!("the statements take longer than the newcomers"),
+        () = newcomers => {}
+    }
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn readers_that_take_long_keep_no_newcomer_out() {
     const FILE_ROWS: i64 = 8_000_000;

@@ -121,14 +121,14 @@ impl Backend for IsolatedEngine {
 
     async fn admit(&self, request: &Request) -> Result<Option<Admission>, QueryError> {
         // How large another result is shows when it is read.
-        if !request.source.has_sort() || request.base()?.is_some() {
+        if !is_isolated(&request.source) || request.base()?.is_some() {
             return Ok(None);
         }
-        let entries = self.engine.refreshed(request.source.names()).await?;
-        match sorts_large_table(&entries, &request.source) {
-            true => self.pool.admit(true).await.map(Some),
-            false => Ok(None),
-        }
+        let is_sort = request.source.has_sort() && {
+            let entries = self.engine.refreshed(request.source.names()).await?;
+            sorts_large_table(&entries, &request.source)
+        };
+        self.pool.admit(is_sort).await.map(Some)
     }
 
     async fn plan(
@@ -138,12 +138,17 @@ impl Backend for IsolatedEngine {
         codec: Option<Codec>,
         admission: Option<Admission>,
     ) -> Result<PlannedQuery, QueryError> {
-        if request.source.has_sql() || request.source.has_sort() {
+        if is_isolated(&request.source) {
             self.plan_isolated(request, base, codec, admission).await
         } else {
             self.engine.plan(request, base, codec).await
         }
     }
+}
+
+/// Whether a request has a process.
+fn is_isolated(source: &Source) -> bool {
+    source.has_sql() || source.has_sort()
 }
 
 /// Whether a request sorts a table that may not fit into the memory of any statement.

@@ -153,7 +153,7 @@ impl EnginePool {
         pool
     }
 
-    /// A place for one statement, or for the sort of a large table. Waits if others have all of them.
+    /// A place and a turn for one statement, or for the sort of a large table. Waits if others have all of them.
     ///
     /// # Errors
     /// `busy`: no other statement has ended in time.
@@ -168,18 +168,15 @@ impl EnginePool {
             process,
             is_last,
             sort,
+            turn: self.turns.take().await?,
         })
     }
 
-    /// A process for one statement, its turn and its share. Waits if others have all turns.
+    /// A process for one statement, and its share.
     ///
     /// # Errors
-    /// `busy`: no other statement has given way in time; `engine_died`: the process cannot be started.
-    pub(super) async fn lease(
-        self: &Arc<Self>,
-        admission: Admission,
-    ) -> Result<EngineLease, QueryError> {
-        let turn = self.turns.take().await?;
+    /// `engine_died`: the process cannot be started.
+    pub(super) fn lease(self: &Arc<Self>, admission: Admission) -> Result<EngineLease, QueryError> {
         let process = self.take().map_err(|error| {
             QueryError::new(
                 ErrorKind::EngineDied,
@@ -191,6 +188,7 @@ impl EnginePool {
             process: slot,
             is_last,
             sort,
+            turn,
         } = admission;
         let share = Arc::new(Share::of(Arc::clone(self), slot, sort));
         Ok(EngineLease {

@@ -51,7 +51,7 @@ impl Session {
         lent: LentTables,
         admission: Admission,
     ) -> Result<Self, QueryError> {
-        let mut lease = pool.lease(admission).await?;
+        let mut lease = pool.lease(admission)?;
         let socket = match ready_socket(&lease, pool).await {
             Ok(socket) => socket,
             // A process whose last statement was large ends instead.

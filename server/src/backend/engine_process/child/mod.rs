@@ -307,7 +307,8 @@ async fn send_rows(
         batch_bytes: planned.batch_bytes,
         pool: BytePool::new(u64::MAX),
     };
-    let mut stitcher = Stitcher::start(planned.partitions, plan, runtime.handle());
+    let threads = runtime.handle();
+    let mut stitcher = Stitcher::start(planned.partitions, plan, threads, threads);
     let reporting = report(
         Arc::clone(server),
         Arc::clone(&physical),
