@@ -400,3 +400,21 @@ async fn windows_that_were_read_keep_within_the_memory() {
             .has_numbers(0..9)
     );
 }
+
+/// What the system holds for a connection is not in the memory of the server.
+#[tokio::test(flavor = "multi_thread")]
+async fn the_system_holds_little_for_a_client_that_reads_nothing() {
+    const MAX_BYTES: u64 = 2 << 20;
+    let (_folder, path) = file_of(2_000_000);
+    let server = Server::start(&narrow(), open_all(&[path]).unwrap()).await;
+    let _unread = server.open("/v1/tables/t/rows").await;
+    let mut sent_bytes = 0;
+    loop {
+        tokio::time::sleep(Duration::from_millis(300)).await;
+        match metric(&server, "colonnade_bytes_sent_total").await {
+            now if now == sent_bytes => break,
+            now => sent_bytes = now,
+        }
+    }
+    assert!((1..MAX_BYTES).contains(&sent_bytes), "{sent_bytes}");
+}
