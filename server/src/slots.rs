@@ -138,16 +138,16 @@ impl Slots {
             let wanted = self.shared.wanted.notified();
             tokio::pin!(wanted);
             wanted.as_mut().enable();
-            if let Some(promise) = self.promise(Queue::num_waiting) {
+            if let Some(promise) = self.wanted_now() {
                 return promise;
             }
             wanted.await;
         }
     }
 
-    /// As [`Slots::wanted`], if somebody waits now or the reserve is in use.
+    /// As [`Slots::wanted`], if somebody waits now.
     pub fn wanted_now(&self) -> Option<Promise> {
-        self.promise(|queue| queue.num_waiting() + queue.num_lent())
+        self.shared.promise(Queue::num_waiting)
     }
 
     /// The error for a request that gets no slot.
@@ -177,14 +177,6 @@ impl Slots {
         self.num_slots
     }
 
-    /// A promise, if more slots are wanted than are promised.
-    fn promise(&self, num_wanted: impl Fn(&Queue) -> usize) -> Option<Promise> {
-        let mut queue = self.shared.lock();
-        let is_wanted = num_wanted(&queue) > queue.num_promised;
-        queue.num_promised += usize::from(is_wanted);
-        is_wanted.then(|| Promise(Arc::clone(&self.shared)))
-    }
-
     async fn in_time(&self, slot: impl Future<Output = Slot>) -> Result<Slot, QueryError> {
         let slot = tokio::time::timeout(self.queue_timeout, slot).await;
         slot.map_err(|_| self.busy())
@@ -205,7 +197,24 @@ impl Slots {
     }
 }
 
+impl Slot {
+    /// A promise to give it back, if it is wanted for the reserve. Its holder then waits as one that has begun, so brief
+    /// work that became long leaves the reserve.
+    pub fn wanted_for_reserve(&self) -> Option<Promise> {
+        let shared = self.shared.as_ref().filter(|_| self.class == Class::Brief);
+        shared?.promise(|queue| queue.num_waiting() + queue.num_lent())
+    }
+}
+
 impl Shared {
+    /// A promise, if more slots are wanted than are promised.
+    fn promise(self: &Arc<Self>, num_wanted: impl Fn(&Queue) -> usize) -> Option<Promise> {
+        let mut queue = self.lock();
+        let is_wanted = num_wanted(&queue) > queue.num_promised;
+        queue.num_promised += usize::from(is_wanted);
+        is_wanted.then(|| Promise(Arc::clone(self)))
+    }
+
     fn slot(self: &Arc<Self>, class: Class) -> Slot {
         Slot {
             shared: Some(Arc::clone(self)),
@@ -378,9 +387,10 @@ mod tests {
         let brief = slots.wait(Class::Brief).now_or_never().unwrap();
         let mut next = slots.wait(Class::Brief).boxed();
         assert!((&mut next).now_or_never().is_none());
-        // Two wait, and the reserve is in use.
         let promises: Vec<_> = std::iter::from_fn(|| slots.wanted_now()).collect();
-        assert_eq!(promises.len(), 3);
+        assert_eq!(promises.len(), 2);
+        // Both who wait are promised one, but the reserve is in use.
+        assert!(first.wanted_for_reserve().is_none() && brief.wanted_for_reserve().is_some());
         drop(promises);
         drop(brief);
         drop(next.now_or_never().unwrap());
@@ -391,7 +401,8 @@ mod tests {
         drop(new.now_or_never().unwrap());
         drop(second);
         assert_eq!(slots.num_taken(), 0);
-        assert!(slots.wanted_now().is_none());
+        let brief = slots.wait(Class::Brief).now_or_never().unwrap();
+        assert!(brief.wanted_for_reserve().is_none());
     }
 
     #[test]

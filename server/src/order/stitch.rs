@@ -232,48 +232,58 @@ struct Job {
 async fn drive(jobs: Vec<Job>, num_parallel: usize, rest: Handle) {
     let permits = Arc::new(Semaphore::new(num_parallel));
     let mut running = JoinSet::new();
-    let worked_us = Arc::new(AtomicU64::new(0));
+    let beginning = Arc::<Beginning>::default();
     for job in jobs {
         let Ok(permit) = Arc::clone(&permits).acquire_owned().await else {
             return;
         };
+        let (here, rest) = (Arc::clone(&beginning), rest.clone());
+        let within = Arc::clone(&beginning);
         let work = async move {
-            job.run().await;
+            job.run(&within).await;
             drop(permit);
         };
-        running.spawn(begin(work, Arc::clone(&worked_us), rest.clone()));
+        running.spawn(async move { here.work(work, rest).await });
         while running.try_join_next().is_some() {}
     }
     while running.join_next().await.is_some() {}
 }
 
-/// Does the work here until all of a run has worked for [`BEGINNING`], and then on `rest`.
-async fn begin(
-    work: impl Future<Output = ()> + Send + 'static,
-    worked_us: Arc<AtomicU64>,
-    rest: Handle,
-) {
-    let mut work = Box::pin(work);
-    let is_beginning = || u128::from(worked_us.load(Ordering::Relaxed)) < BEGINNING.as_micros();
-    let has_ended = std::future::poll_fn(|context| {
-        let began = Instant::now();
-        if is_beginning() && work.as_mut().poll(context).is_ready() {
-            return Poll::Ready(true);
+/// The beginning of a run, which ends when all its partitions together have worked for [`BEGINNING`].
+#[derive(Debug, Default)]
+struct Beginning {
+    worked_us: AtomicU64,
+}
+
+impl Beginning {
+    fn is_over(&self) -> bool {
+        u128::from(self.worked_us.load(Ordering::Relaxed)) >= BEGINNING.as_micros()
+    }
+
+    /// Does the work here during the beginning, and then on `rest`.
+    async fn work(&self, work: impl Future<Output = ()> + Send + 'static, rest: Handle) {
+        let mut work = Box::pin(work);
+        let has_ended = std::future::poll_fn(|context| {
+            let began = Instant::now();
+            if !self.is_over() && work.as_mut().poll(context).is_ready() {
+                return Poll::Ready(true);
+            }
+            let worked_us = began.elapsed().as_micros() as u64;
+            self.worked_us.fetch_add(worked_us, Ordering::Relaxed);
+            if self.is_over() {
+                Poll::Ready(false)
+            } else {
+                Poll::Pending
+            }
+        });
+        if !has_ended.await {
+            let _ = AbortOnDropHandle::new(rest.spawn(work)).await;
         }
-        worked_us.fetch_add(began.elapsed().as_micros() as u64, Ordering::Relaxed);
-        if is_beginning() {
-            Poll::Pending
-        } else {
-            Poll::Ready(false)
-        }
-    });
-    if !has_ended.await {
-        let _ = AbortOnDropHandle::new(rest.spawn(work)).await;
     }
 }
 
 impl Job {
-    async fn run(self) {
+    async fn run(self, beginning: &Beginning) {
         let Self {
             index,
             partition,
@@ -305,7 +315,9 @@ impl Job {
                 if max_rows.is_some_and(|max_rows| num_rows >= max_rows) {
                     break;
                 }
-                tokio::task::yield_now().await;
+                if !beginning.is_over() {
+                    tokio::task::yield_now().await;
+                }
                 // Messages that are already encoded are sent without waiting for memory for the next
                 // batch.
                 if holds_bytes == 0 {

@@ -35,7 +35,7 @@ pub(super) struct RunDriver {
     pub(super) run: Arc<Run>,
     pub(super) stitcher: Stitcher,
     /// Held while the run goes on, together with the run that reads it if there is one.
-    pub(super) _slot: Arc<Slot>,
+    pub(super) slot: Arc<Slot>,
     /// The kinds of slots that it holds one of and can give back.
     pub(super) slots: Vec<Slots>,
     /// Whether another run gives the same rows.
@@ -61,7 +61,7 @@ impl RunDriver {
         let mut turn_ends = None;
         let end = loop {
             if turn_ends.is_some_and(|end| Instant::now() >= end)
-                && let Some(promise) = self.slots.iter().find_map(Slots::wanted_now)
+                && let Some(promise) = self.wanted_now()
             {
                 return self.give_way(promise).await;
             }
@@ -113,6 +113,12 @@ impl RunDriver {
         let turn = CORE_TIME_OF_TURN * runs_of_core as u32;
         let turn = turn.max(LEAST_TURN).max(begin * TURN_OF_BEGIN);
         turn.min(self.queue_timeout / LONGEST_TURN)
+    }
+
+    /// Whether a slot that this run holds is wanted now.
+    fn wanted_now(&self) -> Option<Promise> {
+        let by_others = self.slots.iter().find_map(Slots::wanted_now);
+        by_others.or_else(|| self.slot.wanted_for_reserve())
     }
 
     /// Waits until nobody has read for a while, or the turn is over, and others wait for a slot of a kind that this run

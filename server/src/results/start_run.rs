@@ -107,7 +107,7 @@ impl Results {
                 self.first_threads.handle(),
                 self.threads.handle(),
             ),
-            _slot: slot,
+            slot,
             slots,
             is_repeatable: properties.is_repeatable,
             is_seekable: planned.is_seekable,
