@@ -408,7 +408,7 @@ fn lease_of(
     if ends_early || starts_before || is_ahead {
         return Ok(None);
     }
-    let Some(lease) = run.lease(options.linger(&record.request)) else {
+    let Some(lease) = run.lease(options.linger(&record.request), &record.deleted) else {
         return Ok(None);
     };
     match run.spool.seek(first_row) {

@@ -65,13 +65,20 @@ pub(super) struct RunLease {
 #[derive(Debug, Default)]
 struct Readers {
     next_id: u64,
-    /// The row that each reader waits for.
-    wanted: HashMap<u64, Option<u64>>,
+    list: HashMap<u64, RunReader>,
     linger: Duration,
     /// Counts joins and leaves, so that a timer can detect that it is outdated.
     changes: u64,
     /// Whether the run ended early because others wanted what it held. Its readers join another run.
     gave_way: bool,
+}
+
+#[derive(Debug)]
+struct RunReader {
+    /// The row that it waits for.
+    wanted: Option<u64>,
+    /// Cancelled when its result is deleted. It learns that only when its client reads on.
+    deleted: CancellationToken,
 }
 
 /// The results that have a run.
@@ -80,6 +87,19 @@ struct Owners {
     list: Vec<Weak<dyn RunOwner>>,
     /// How the run ended, as they were told.
     end: Option<Result<(), QueryError>>,
+}
+
+impl Readers {
+    /// Whether there is a reader whose result was not deleted.
+    fn goes_on(&self) -> bool {
+        let mut readers = self.list.values();
+        readers.any(|reader| !reader.deleted.is_cancelled())
+    }
+
+    /// The last row that a reader waits for.
+    fn last_wanted(&self) -> Option<u64> {
+        self.list.values().filter_map(|reader| reader.wanted).max()
+    }
 }
 
 impl Run {
@@ -104,8 +124,13 @@ impl Run {
         }
     }
 
-    /// Adds a reader; `None` if the run was cancelled or gave way before it completed.
-    pub(super) fn lease(self: &Arc<Self>, linger: Duration) -> Option<RunLease> {
+    /// Adds a reader of a result, which `deleted` tells of its end; `None` if the run was cancelled or gave way before it
+    /// completed.
+    pub(super) fn lease(
+        self: &Arc<Self>,
+        linger: Duration,
+        deleted: &CancellationToken,
+    ) -> Option<RunLease> {
         let mut readers = lock(&self.readers);
         let is_cancelled = self.cancel.is_cancelled() || readers.gave_way;
         if is_cancelled && !matches!(self.spool.end(), Some(Ok(()))) {
@@ -117,7 +142,11 @@ impl Run {
         if self.lingers {
             readers.linger = readers.linger.max(linger);
         }
-        readers.wanted.insert(reader, None);
+        let added = RunReader {
+            wanted: None,
+            deleted: deleted.clone(),
+        };
+        readers.list.insert(reader, added);
         Some(RunLease {
             run: Arc::clone(self),
             reader,
@@ -128,9 +157,9 @@ impl Run {
     /// cancelled.
     fn leave(self: &Arc<Self>, reader: u64) {
         let mut readers = lock(&self.readers);
-        readers.wanted.remove(&reader);
+        readers.list.remove(&reader);
         readers.changes += 1;
-        if !readers.wanted.is_empty() {
+        if readers.goes_on() {
             return;
         }
         if readers.gave_way {
@@ -190,7 +219,7 @@ impl Run {
     pub(super) fn give_way(&self) {
         let mut readers = lock(&self.readers);
         readers.gave_way = true;
-        let is_read = !readers.wanted.is_empty();
+        let is_read = readers.goes_on();
         drop(readers);
         self.spool.finish(Err(cancelled()));
         if !is_read {
@@ -228,14 +257,14 @@ impl Run {
     /// Cancels the run, unless it has a reader.
     pub(super) fn cancel_if_unused(&self) {
         let readers = lock(&self.readers);
-        if readers.wanted.is_empty() {
+        if !readers.goes_on() {
             self.cancel.cancel();
         }
     }
 
     /// Whether it has readers.
     pub fn has_readers(&self) -> bool {
-        !lock(&self.readers).wanted.is_empty()
+        lock(&self.readers).goes_on()
     }
 
     /// Whether it has not ended.
@@ -256,7 +285,7 @@ impl Run {
     /// Waits until a reader wants a row that is not yet produced.
     pub(super) async fn demanded(&self) {
         loop {
-            let wanted = lock(&self.readers).wanted.values().flatten().max().copied();
+            let wanted = lock(&self.readers).last_wanted();
             if wanted.is_some_and(|row| row >= self.spool.rows().end) {
                 return;
             }
@@ -273,8 +302,8 @@ impl RunLease {
 
     /// Records the row that the reader waits for; `None` if it no longer waits.
     pub(super) fn want(&self, row: Option<u64>) {
-        if let Some(wanted) = lock(&self.run.readers).wanted.get_mut(&self.reader) {
-            *wanted = row;
+        if let Some(reader) = lock(&self.run.readers).list.get_mut(&self.reader) {
+            reader.wanted = row;
         }
         if row.is_some() {
             self.run.demand.notify_one();

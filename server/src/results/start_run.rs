@@ -118,7 +118,7 @@ impl Results {
         };
         // The run is new, so it accepts a reader and still has all its rows.
         let lease = run
-            .lease(options.linger(&record.request))
+            .lease(options.linger(&record.request), &record.deleted)
             .ok_or_else(cancelled)?;
         let position = run.spool.seek(first_row);
         let position = position.ok_or_else(|| rows_gone(first_row))?;

@@ -272,6 +272,29 @@ impl Stage {
         }
     }
 
+    /// Polls until the server has as much as the connection and the budget hold, and returns how many rows.
+    pub(crate) async fn until_still(&self) -> u64 {
+        let deadline = Instant::now() + PATIENCE;
+        let (mut seen, mut since) = (0, Instant::now());
+        while since.elapsed() < Duration::from_secs(1) {
+            let now = self.rows_ready().await;
+            if now != seen {
+                (seen, since) = (now, Instant::now());
+            }
+            assert!(Instant::now() < deadline, "it runs ahead without limit");
+            tokio::time::sleep(Duration::from_millis(20)).await;
+        }
+        seen
+    }
+
+    /// Deletes the result, and polls until the engine is idle.
+    pub(crate) async fn cancel(&self) {
+        let path = format!("/v1/query/{}", id(1));
+        let deleted = self.server.ask("DELETE", &path, &[], b"").await;
+        assert_eq!(deleted.status, 204);
+        self.until_idle().await;
+    }
+
     /// Polls until rows arrive and the engine itself reports that it is busy.
     pub(crate) async fn until_busy(&self) {
         self.until_ready(1000).await;
