@@ -243,6 +243,15 @@ async fn groups_joins_and_extremes_know_one_nan() {
             "select n from T where n < 4 order by v desc, n",
             vec![0, 3, 1, 2],
         ),
+        // Values that are only kept stay as they are: −0 too.
+        (
+            "select cast(1.0 / array_agg(v order by n)[5] < 0 as bigint) from T",
+            vec![1],
+        ),
+        (
+            "select cast(1.0 / nth_value(v, 5 order by n) < 0 as bigint) from T group by n < 20",
+            vec![1],
+        ),
     ] {
         for table in ["arrow", "parquet"] {
             let sql = sql.replace('T', table);

@@ -226,6 +226,8 @@ fn add(column: &dyn Array, rows: &mut [Row]) {
                     Ok(formatter) => formatter.value(index).to_string(),
                     Err(_) => format!("{:?}", column.slice(index, 1)),
                 };
+                // −0 and 0 are equal, so a list that is sorted has them in any order.
+                let text = text.replace("-0.0,", "0.0,").replace("-0.0]", "0.0]");
                 // A null of a union can be of any of its types; which one depends on the plan.
                 let is_null = is_union && text.ends_with("=NULL}");
                 row.texts

@@ -254,10 +254,18 @@ fn windowed(call: &WindowFunction, schema: &DFSchema) -> Result<Option<Expr>> {
     Ok(is_changed.then_some(Expr::WindowFunction(call)))
 }
 
-/// Whether the result of an aggregate is the same for every NaN, unless its values are to be distinct. Those that are
-/// not named here only take longer.
+/// Whether an aggregate compares none of its values, unless they are to be distinct. It then gives them as they are.
 fn is_indifferent(aggregate: &str) -> bool {
-    ["count", "sum", "avg"].contains(&aggregate)
+    let names = [
+        "count",
+        "sum",
+        "avg",
+        "array_agg",
+        "first_value",
+        "last_value",
+        "nth_value",
+    ];
+    names.contains(&aggregate)
 }
 
 /// Gives the floats among the expressions one NaN; whether there are some.
