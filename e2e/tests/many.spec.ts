@@ -367,3 +367,46 @@ test(
     }).toPass();
   },
 );
+
+test("viewers share the memory of their page, and what one leaves is for the next", {
+  tag: "@firefox",
+}, async ({ page, site, traffic }) => {
+  traffic.open();
+  await page.goto(site.origin);
+  const ended = async (states: string[]) => {
+    const found = async () =>
+      (await shown(page)).map(({ state, numRows }) => `${state} ${numRows}`);
+    await expect.poll(found).toEqual(states.map((state) => `${state} ${SMALL_ROWS}`));
+  };
+  await show(page, [lineitem]);
+  await ended(["complete"]);
+  const tableBytes = await page.locator("colonnade-viewer").evaluate(async (viewer) => {
+    const path: string = "/package/index.js";
+    const { setPageMemory } = (await import(path)) as typeof import("colonnade");
+    const { table } = viewer as unknown as { table: { progress: { bytes: number } } };
+    setPageMemory(1.5 * table.progress.bytes);
+    return table.progress.bytes;
+  });
+  await show(page, [lineitem]);
+  await ended(["complete", "windowed"]);
+  await show(page, [lineitem]);
+  await ended(["complete", "windowed", "windowed"]);
+  const budgets = await page
+    .locator("colonnade-viewer")
+    .evaluateAll((viewers) =>
+      viewers.map(
+        (viewer) => (viewer as unknown as { table: { memoryBytes: number } }).table.memoryBytes,
+      ),
+    );
+  expect(budgets[1]).toBeLessThan(0.7 * tableBytes);
+  expect(budgets[2]).toBeLessThan(0.1 * tableBytes);
+  const last = (numRows: number) => numRows - 1;
+  const [texts, ...others] = await textsOf(page, last);
+  expect(others).toEqual([texts, texts]);
+
+  await page.locator("colonnade-viewer").evaluateAll((viewers) => {
+    for (const viewer of viewers) viewer.remove();
+  });
+  await show(page, [lineitem]);
+  await ended(["complete"]);
+});

@@ -1,4 +1,5 @@
 export { DEFAULT_MEMORY_BYTES, type OpenOptions, open } from "./api/open.js";
+export { setPageMemory } from "./api/page-memory.js";
 export type { SummaryOptions } from "./api/row-reader.js";
 export {
   type ColumnValues,

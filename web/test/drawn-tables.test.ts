@@ -6,6 +6,7 @@ import { readFileSync } from "node:fs";
 import { tableFromIPC } from "apache-arrow";
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import init, { Decoder } from "../pkg/colonnade_wasm.js";
+import { MemoryShare, setPageMemory } from "../src/api/page-memory.js";
 import { ConnectionPool } from "../src/http/connection-pool.js";
 import { PoolClient } from "../src/http/pool-client.js";
 import { PoolServer } from "../src/http/pool-server.js";
@@ -62,17 +63,15 @@ const sleep = (ms: number) => new Promise<void>((resolve) => setTimeout(resolve,
 class DrawnTable {
   readonly stream: TableStream;
   readonly pool: PoolServer;
+  readonly share: MemoryShare;
   readonly decoder: BodyDecoder;
   /** The rows that the table has. */
   readonly rows: string[][];
   progress: StreamProgress | undefined;
   end: Notices["end"] | undefined;
 
-  constructor(
-    random: Random,
-    pool: ConnectionPool,
-    public memoryBytes: number,
-  ) {
+  constructor(random: Random, pool: ConnectionPool, memoryBytes: number) {
+    this.share = new MemoryShare(memoryBytes);
     const firstRow = random() < 0.3 ? wholeIn(random, 20) * 10 : 0;
     const limit = random() < 0.3 ? 10 * (1 + wholeIn(random, 30)) : undefined;
     this.rows = ROWS.slice(firstRow, limit === undefined ? undefined : firstRow + limit);
@@ -82,15 +81,21 @@ class DrawnTable {
     const notify = (name: keyof Notices, data: unknown) => {
       if (name === "end") this.end = data as Notices["end"];
       else if (name === "progress") this.progress = data as StreamProgress;
+      else if (name === "memory") this.#onMemory(data as Notices["memory"]);
     };
     const source = random() < 0.3 ? statement(range) : table(range);
     this.stream = new TableStream(claimQuery(source), notify, POLICY, client);
-    this.decoder = new BodyDecoder(new Decoder(memoryBytes), memory);
+    this.decoder = new BodyDecoder(new Decoder(this.share.bytes), memory);
+  }
+
+  #onMemory({ wantedBytes, isAll }: Notices["memory"]): void {
+    if (isAll) this.share.trim(wantedBytes);
+    else setTimeout(() => this.stream.grow(this.share.grow(wantedBytes)), 1);
   }
 
   async open(): Promise<void> {
     await this.pool.requestFirst(undefined);
-    await this.stream.open(Promise.resolve(this.decoder));
+    await this.stream.open(Promise.resolve(this.decoder), false, this.share.bytes);
   }
 
   get numRows(): number {
@@ -112,6 +117,7 @@ class DrawnTable {
   close(): void {
     this.stream.stop();
     this.pool.close();
+    this.share.close();
     this.decoder.free();
   }
 }
@@ -182,6 +188,7 @@ async function drawCase(seed: number): Promise<void> {
   };
   const limits = { streams: 1 + wholeIn(random, 3), others: 1 + wholeIn(random, 2) };
   const pool = new ConnectionPool(() => limits);
+  setPageMemory(pick(random, undefined, 2 ** 18, 40_000));
   const tables = Array.from({ length: 1 + wholeIn(random, 3) }, () => {
     return new DrawnTable(random, pool, pick(random, 2 ** 20, 2 ** 20, 8000, 10_000));
   });

@@ -5,7 +5,14 @@ import { ColonnadeError } from "../model/errors.js";
 import type { FileFacts, FileOrder, FileSource } from "../model/file-source.js";
 import { predicateJson } from "../model/predicate.js";
 import type { WasmModule } from "../rpc/messages.js";
-import { type PreparedSource, type RequestOptions, type TableSource, urlOf } from "./source.js";
+import { MemoryShare } from "./page-memory.js";
+import {
+  type OpenedFile,
+  type PreparedSource,
+  type RequestOptions,
+  type TableSource,
+  urlOf,
+} from "./source.js";
 import { findWasm, type WorkerOptions, workerAt } from "./start-worker.js";
 
 /** Where the reader answers. Nothing is ever sent there. */
@@ -16,6 +23,9 @@ const NAME = "colonnade-reader";
 
 /** The share of the memory budget that is for columns which are computed with. */
 const COMPUTED_SHARE = 1 / 4;
+
+/** How many times the least memory of all its rows a file may take, with columns that are computed with. */
+const MEMORY_RATIO = 2;
 
 /** What `reader.js` exports. */
 interface ReaderModule {
@@ -48,7 +58,7 @@ type FileOptions = RequestOptions &
 export async function prepareFile(
   source: TableSource,
   options: FileOptions,
-  memoryBytes: number,
+  maxBytes: number,
 ): Promise<PreparedSource> {
   const { headers, credentials = "same-origin", fetch, signal, loadAll = false } = options;
   const transfer: Transferable[] = [];
@@ -70,6 +80,8 @@ export async function prepareFile(
     file = { kind: "blob", blob: source instanceof Blob ? source : new Blob([source as BlobPart]) };
   }
   const reader = await readerOf(options);
+  const share = new MemoryShare(maxBytes);
+  const memoryBytes = share.grow(maxBytes);
   const computedBytes = memoryBytes * COMPUTED_SHARE;
   const opened = reader.open({ file, memoryBytes, computedBytes }, transfer);
   // The table says itself that the module cannot be loaded; the file then looks beside the reader.
@@ -77,22 +89,26 @@ export async function prepareFile(
     .catch(() => undefined)
     .then(opened.useDecoder);
   const onDemandBytes = loadAll ? undefined : memoryBytes - computedBytes;
-  return new OpenFile(opened, onDemandBytes, signal).rows({ sort: [], filter: null });
+  return new OpenFile(opened, share, onDemandBytes, signal).rows({ sort: [], filter: null });
 }
 
 /** A file of which tables are open. */
 class OpenFile {
   readonly #file: ReaderFile;
+  /** What all its tables, and the columns that are computed with, may take of the page's memory. */
+  readonly #share: MemoryShare;
   readonly #onDemandBytes: number | undefined;
   readonly #signal: AbortSignal | undefined;
   #numTables = 0;
 
   constructor(
     file: ReaderFile,
+    share: MemoryShare,
     onDemandBytes: number | undefined,
     signal: AbortSignal | undefined,
   ) {
     this.#file = file;
+    this.#share = share;
     this.#onDemandBytes = onDemandBytes;
     this.#signal = signal;
   }
@@ -105,7 +121,10 @@ class OpenFile {
     let isOpen = true;
     const close = () => {
       ours.port1.close();
-      if (isOpen && --this.#numTables === 0) this.#file.close();
+      if (isOpen && --this.#numTables === 0) {
+        this.#file.close();
+        this.#share.close();
+      }
       isOpen = false;
     };
     const parameters = new URLSearchParams();
@@ -125,8 +144,10 @@ class OpenFile {
     wire.fetch = workers.port1;
     if (wire.query !== undefined) wire.query.onDemandBytes = this.#onDemandBytes;
     const send = fetchThrough(ours.port1);
-    const file: PreparedSource["file"] = { arranged: (wanted) => this.rows(wanted) };
-    void learn(send, file, this.#signal).catch(close);
+    const file: OpenedFile = { arranged: (wanted) => this.rows(wanted) };
+    void learn(send, file, this.#signal)
+      .then(() => this.#share.trim(MEMORY_RATIO * (file.leastMemoryBytes ?? Infinity)))
+      .catch(close);
     return { wire, transfer: [workers.port1], fetch: send, port: { close }, file };
   }
 }

@@ -14,8 +14,9 @@ export interface OpenOptions extends RequestOptions, WorkerOptions {
   /** Stops the stream, as {@link Table.cancel} does. */
   signal?: AbortSignal | undefined;
   /**
-   * Memory budget of the rows, in bytes; default 1 GiB. A larger table becomes `windowed` if the
-   * source can answer by row; otherwise reading pauses ({@link Table.paused}).
+   * Memory budget of the rows, in bytes; default 1 GiB, or what the page's other tables leave
+   * ({@link setPageMemory}). A larger table becomes `windowed` if the source can answer by row; otherwise reading
+   * pauses ({@link Table.paused}).
    */
   memoryBytes?: number | undefined;
   /** Whether to read all rows of a remote Parquet file above 32 MB, instead of those that are looked at. */
@@ -89,10 +90,7 @@ async function openOnce(
     prepare?.() ?? prepareAny(source, options, isParquet),
   ] as const;
   try {
-    const [worker, wasm, prepared] = await Promise.all(preparing).catch((thrown) => {
-      starting.then((unused) => unused.release()).catch(() => undefined);
-      throw thrown;
-    });
+    const [worker, wasm, prepared] = await Promise.all(preparing);
     if (signal?.aborted) throw cancelledError();
     const { wire } = prepared;
     if (wire.kind === "url" && wire.query !== undefined) wire.query.expectedRows = numRows;
@@ -103,6 +101,11 @@ async function openOnce(
       wasm,
       ...element,
     });
+  } catch (thrown) {
+    const nothing = () => undefined;
+    starting.then((unused) => unused.release(), nothing);
+    Promise.resolve(preparing[2]).then(({ port }) => port?.close(), nothing);
+    throw thrown;
   } finally {
     opened.abort();
   }

@@ -1,7 +1,6 @@
 import { ColonnadeError, cancelledError } from "../model/errors.js";
 import type { Endpoint } from "../rpc/endpoint.js";
-import { yieldToEventLoop } from "../rpc/event-loop.js";
-import type { Message, WasmModule } from "../rpc/messages.js";
+import type { WasmModule } from "../rpc/messages.js";
 import { type TableWorker, takeIdleWorker, WorkerLease } from "./worker-lease.js";
 import { endWorker, type WorkerReady, watchWorker } from "./worker-life.js";
 
@@ -114,7 +113,8 @@ export async function startWorker(
     }
   }
   try {
-    const here = serveHere(await started(load()));
+    const [module, { serveHere }] = await Promise.all([started(load()), import("./serve-here.js")]);
+    const here = serveHere(module);
     if (reason) console.warn(`colonnade decodes on the page's thread: ${reason}`);
     return releaseOnAbort(here);
   } catch (thrown) {
@@ -193,25 +193,4 @@ function started<T>(script: Promise<T>): Promise<T> {
     }, 1000);
     script.then(resolve, reject).finally(() => clearInterval(clock));
   });
-}
-
-function serveHere({ serve }: WorkerModule): TableWorker {
-  const [ours, theirs] = [new LocalEndpoint(), new LocalEndpoint()];
-  ours.other = theirs;
-  theirs.other = ours;
-  const stop = serve(theirs as unknown as Endpoint);
-  return Object.assign(ours as unknown as TableWorker, { release: stop, terminate: stop });
-}
-
-/** One end of a channel inside this thread. Messages are not copied, so the sender must not reuse them. */
-class LocalEndpoint extends EventTarget {
-  other: LocalEndpoint | undefined;
-  readonly #sent: Message[] = [];
-
-  postMessage(message: Message): void {
-    this.#sent.push(message);
-    void yieldToEventLoop().then(() => {
-      this.other?.dispatchEvent(new MessageEvent("message", { data: this.#sent.shift() }));
-    });
-  }
 }

@@ -13,6 +13,7 @@ import type { Summary } from "../model/summary.js";
 import type { UrlSource } from "../model/wire-source.js";
 import type { NoticeName, Notices, WasmModule } from "../rpc/messages.js";
 import { Requester } from "../rpc/requester.js";
+import { MemoryShare } from "./page-memory.js";
 import type {
   ColumnValues,
   FindOptions,
@@ -99,6 +100,8 @@ export class Table extends EventTarget {
   readonly #prepared: PreparedSource;
   readonly #totalRows: number | undefined;
   #memoryBytes: number;
+  /** Its share of the page's memory; undefined if it is that of its file. */
+  readonly #share: MemoryShare | undefined;
   #schema: Schema = { fields: [], metadata: {} };
   #state: TableState = "streaming";
   #error: ColonnadeError | undefined;
@@ -131,7 +134,8 @@ export class Table extends EventTarget {
     options: StartOptions,
   ): Promise<Table> {
     const table = new Table(worker, prepared, options);
-    const { memoryBytes, wasm, signal, isShown = false } = options;
+    const { wasm, signal, isShown = false } = options;
+    const memoryBytes = table.#share?.bytes ?? options.memoryBytes;
     signal?.addEventListener("abort", () => table.cancel(), { signal: table.#ended.signal });
     const released = table.#released.signal;
     globalThis.addEventListener?.("pagehide", () => table.#abandon(), { signal: released });
@@ -165,6 +169,7 @@ export class Table extends EventTarget {
     this.#isHeldByServer = prepared.wire.kind === "url" && prepared.wire.query?.isKept === false;
     this.#totalRows = totalRows;
     this.#memoryBytes = memoryBytes;
+    this.#share = prepared.file ? undefined : new MemoryShare(memoryBytes);
     this.#expectEnd();
     this.#requester = new Requester(worker, (name, data) => this.#onNotice(name, data));
     this.#rows = new TableReader(this.#requester, this, isShown, isArranged);
@@ -347,6 +352,7 @@ export class Table extends EventTarget {
   resume({ memoryBytes = 2 * this.#memoryBytes }: { memoryBytes?: number | undefined } = {}): void {
     if (this.paused !== undefined) {
       this.#memoryBytes = memoryBytes;
+      this.#share?.extend(memoryBytes);
       this.#progress = { ...this.#progress, pause: undefined };
       this.#requester.send("grow", { memoryBytes });
       this.#dispatch("progress", this.progress);
@@ -392,6 +398,7 @@ export class Table extends EventTarget {
     this.#requester.fail(new ColonnadeError("closed", "The table was closed."));
     this.#worker.release();
     this.#pool.close();
+    this.#share?.close();
     this.#prepared.port?.close();
   }
 
@@ -419,6 +426,9 @@ export class Table extends EventTarget {
       case "slot":
         this.#pool.receive(data as Notices["slot"]);
         break;
+      case "memory":
+        this.#onMemory(data as Notices["memory"]);
+        break;
       case "end":
         this.#onEnd(data as Notices["end"]);
         break;
@@ -426,6 +436,16 @@ export class Table extends EventTarget {
         this.#fail(ColonnadeError.fromPlain(data as Notices["crash"]));
         break;
     }
+  }
+
+  #onMemory({ wantedBytes, isAll }: Notices["memory"]): void {
+    if (isAll) {
+      this.#share?.trim(wantedBytes);
+      return;
+    }
+    const memoryBytes = this.#share?.grow(wantedBytes) ?? this.#memoryBytes;
+    if (memoryBytes < wantedBytes) this.#memoryBytes = memoryBytes;
+    this.#requester.send("grow", { memoryBytes });
   }
 
   #setProgress(progress: StreamProgress): void {

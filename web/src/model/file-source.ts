@@ -23,6 +23,8 @@ export interface FileOrder {
 export interface FileFacts {
   rows: number;
   bytes: number;
+  /** The least memory that all rows take, in bytes. */
+  leastMemoryBytes: number;
   /** Whether rows load when they are looked at, and could all be read instead. */
   canLoadAll: boolean;
   warning?: FileWarning | undefined;

@@ -102,7 +102,7 @@ export class FileServer {
     const { numRows: rows, size: bytes, warning, columnCosts, leastMemoryBytes } = file;
     const canLoadAll = this.#isOnDemand(file) && leastMemoryBytes <= this.#order.memoryBytes;
     const columnBytes = columnCosts.map(({ fileBytes }) => fileBytes);
-    return { rows, bytes, warning, canLoadAll, columnBytes };
+    return { rows, bytes, leastMemoryBytes, warning, canLoadAll, columnBytes };
   }
 
   #isOnDemand({ size, leastMemoryBytes }: ParquetFile): boolean {

@@ -123,7 +123,7 @@ export interface Requests {
   retryNow: { params: null; result: null };
   /** Continues after a failure that `canResume`. */
   resume: { params: null; result: null };
-  /** Continues after a pause, with another budget. */
+  /** Continues after a pause or a notice `memory`, with another budget. */
   grow: { params: { memoryBytes: number }; result: null };
   /** A requested connection may be opened, or other requests wait for it. */
   slot: { params: { slot: number; action: "grant" | "yield" }; result: null };
@@ -149,6 +149,8 @@ export interface Notices {
     /** As in `SlotRequest`. */
     hasRows?: boolean;
   };
+  /** The rows need more memory than their budget, or need no more than so much. */
+  memory: { wantedBytes: number; isAll: boolean };
   /** The fraction of a job that is done, from 0 to 1. */
   job: { job: number; fraction: number };
 }

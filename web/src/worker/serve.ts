@@ -21,7 +21,9 @@ export function serve(endpoint: Endpoint): () => void {
         responder.notify(name, data);
       stream = new TableStream(source, notify, RETRY_POLICY, pool);
       const onCrash = (error: ColonnadeError) => responder.notify("crash", error.toJSON());
-      return { result: await stream.open(loadDecoder(memoryBytes, wasm, onCrash), isShown) };
+      return {
+        result: await stream.open(loadDecoder(memoryBytes, wasm, onCrash), isShown, memoryBytes),
+      };
     },
     ...rowHandlers(rows, (name, data) => responder.notify(name, data)),
     reach: async ({ end }, signal) => ({

@@ -62,7 +62,9 @@ export class TableStream {
   /** Ranges that are being read. */
   readonly #ranges = new Set<RangeReader>();
   #pause: PlainError | undefined;
-  /** Ends the pause with another budget. */
+  /** The budget of the decoder, if the page has given it and may give more. */
+  #memoryBytes: number | undefined;
+  /** Takes another budget. */
   #onGrow: (memoryBytes: number) => void = () => undefined;
   #lastPieceMs = 0;
   #firstRowMs: number | undefined;
@@ -111,7 +113,7 @@ export class TableStream {
     this.#paintGate.painted();
   }
 
-  /** Continues after a pause, with another budget in bytes. */
+  /** Takes another budget in bytes, which may be what it has. Ends a pause. */
   grow(memoryBytes: number): void {
     this.#onGrow(memoryBytes);
   }
@@ -122,8 +124,14 @@ export class TableStream {
    *
    * @param isShown the schema is reported with the first rows if they arrive soon, and reading
    *   pauses until they are painted
+   * @param memoryBytes the decoder's budget, if the page answers requests for a larger one
    */
-  async open(makeDecoder: Promise<BodyDecoder>, isShown = false): Promise<Opened> {
+  async open(
+    makeDecoder: Promise<BodyDecoder>,
+    isShown = false,
+    memoryBytes?: number,
+  ): Promise<Opened> {
+    this.#memoryBytes = memoryBytes;
     this.#paintGate.isWanted = isShown;
     let body: Body;
     let decoder: BodyDecoder;
@@ -333,46 +341,71 @@ export class TableStream {
     this.#reconnector.maxRows = Math.ceil(this.#policy.partBytes / rowBytes);
   }
 
-  /** Pushes a piece. If the budget is full and the table cannot be windowed, waits for a larger one. */
+  /**
+   * Pushes a piece. If the budget is full, and the page has no more memory, waits for a larger budget; throws if the
+   * table can become windowed instead.
+   */
   async #push(decoder: BodyDecoder, piece: Uint8Array): Promise<void> {
     let work = () => decoder.push(piece);
     for (;;) {
       try {
         return work();
       } catch (thrown) {
-        const isWaiting = isBudgetFull(thrown) && !this.#canBeWindowed(decoder);
-        if (!isWaiting) throw thrown;
-        await this.#reportSchema(decoder);
-        const memoryBytes = await this.#waitForBudget(decoder, thrown);
+        if (!isBudgetFull(thrown)) throw thrown;
+        let memoryBytes = await this.#moreMemory();
+        if (memoryBytes === undefined) {
+          if (this.#canBeWindowed(decoder)) throw thrown;
+          await this.#reportSchema(decoder);
+          memoryBytes = await this.#waitForBudget(decoder, thrown);
+        }
         if (memoryBytes === undefined) return;
-        work = () => decoder.grow(memoryBytes);
+        const grownBytes = memoryBytes;
+        work = () => decoder.grow(grownBytes);
       }
     }
   }
 
+  /** Asks the page for more memory. Resolves with the larger budget; with undefined if there is none. */
+  async #moreMemory(): Promise<number | undefined> {
+    const heldBytes = this.#memoryBytes;
+    if (heldBytes === undefined) return undefined;
+    const next = this.#nextBudget();
+    this.#notify("memory", { wantedBytes: 2 * heldBytes, isAll: false });
+    const memoryBytes = (await next) ?? 0;
+    return memoryBytes > heldBytes ? memoryBytes : undefined;
+  }
+
+  /** Pauses until there is another budget. Resolves with it, or with undefined when the stream is stopped. */
+  async #waitForBudget(decoder: BodyDecoder, reason: ColonnadeError): Promise<number | undefined> {
+    if (this.#abort.signal.aborted) return undefined;
+    const closing = setTimeout(() => {
+      if (!this.#canYield) return;
+      this.#leaving.abort();
+      this.#slot.release();
+    }, MAX_PAUSE_MS);
+    clearTimeout(this.#timer);
+    this.#timer = undefined;
+    this.#pause = reason.toJSON();
+    const next = this.#nextBudget();
+    this.#notify("progress", this.#progress(decoder));
+    const memoryBytes = await next;
+    clearTimeout(closing);
+    this.#pause = undefined;
+    return memoryBytes;
+  }
+
   /** Resolves with the next budget, or with undefined when the stream is stopped. */
-  #waitForBudget(decoder: BodyDecoder, reason: ColonnadeError): Promise<number | undefined> {
+  #nextBudget(): Promise<number | undefined> {
     const { signal } = this.#abort;
     return new Promise((resolve) => {
-      const closing = setTimeout(() => {
-        if (!this.#canYield) return;
-        this.#leaving.abort();
-        this.#slot.release();
-      }, MAX_PAUSE_MS);
-      const decide = (memoryBytes?: number) => {
-        clearTimeout(closing);
-        this.#pause = undefined;
+      const stopped = () => resolve(undefined);
+      if (signal.aborted) return stopped();
+      signal.addEventListener("abort", stopped, { once: true });
+      this.#onGrow = (memoryBytes) => {
         signal.removeEventListener("abort", stopped);
+        if (this.#memoryBytes !== undefined) this.#memoryBytes = memoryBytes;
         resolve(memoryBytes);
       };
-      const stopped = () => decide();
-      if (signal.aborted) return stopped();
-      signal.addEventListener("abort", stopped);
-      this.#onGrow = decide;
-      clearTimeout(this.#timer);
-      this.#timer = undefined;
-      this.#pause = reason.toJSON();
-      this.#notify("progress", this.#progress(decoder));
     });
   }
 
@@ -447,6 +480,9 @@ export class TableStream {
   }
 
   #reportEnd(decoder: BodyDecoder, end: StreamEnd): void {
+    if (this.#memoryBytes !== undefined && end.state === "complete") {
+      this.#notify("memory", { wantedBytes: decoder.memoryBytes, isAll: true });
+    }
     clearTimeout(this.#timer);
     this.#timer = undefined;
     this.#interruption = undefined;
