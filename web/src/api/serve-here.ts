@@ -1,8 +1,13 @@
 import type { Endpoint } from "../rpc/endpoint.js";
 import { yieldToEventLoop } from "../rpc/event-loop.js";
 import type { Message } from "../rpc/messages.js";
-import type { WorkerModule } from "./start-worker.js";
 import type { TableWorker } from "./worker-lease.js";
+
+/** What `worker.js` exports. */
+export interface WorkerModule {
+  /** Serves one table through `endpoint`. The returned function stops it and frees the rows. */
+  serve(endpoint: Endpoint): () => void;
+}
 
 /** Serves one table on this thread. */
 export function serveHere({ serve }: WorkerModule): TableWorker {

@@ -1,14 +1,8 @@
 import { ColonnadeError, cancelledError } from "../model/errors.js";
-import type { Endpoint } from "../rpc/endpoint.js";
 import type { WasmModule } from "../rpc/messages.js";
+import type { WorkerModule } from "./serve-here.js";
 import { type TableWorker, takeIdleWorker, WorkerLease } from "./worker-lease.js";
 import { endWorker, type WorkerReady, watchWorker } from "./worker-life.js";
-
-/** What `worker.js` exports. */
-export interface WorkerModule {
-  /** Serves one table through `endpoint`. The returned function stops it and frees the rows. */
-  serve(endpoint: Endpoint): () => void;
-}
 
 /** Whether to use a worker, and where its files are. */
 export interface WorkerOptions {
