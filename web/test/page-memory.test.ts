@@ -51,13 +51,17 @@ test("tables of a page take what they need of its memory, and later ones what is
   expect(last.memoryBytes).toBe(LEAST_BYTES);
   expect(last.numRows).toBeGreaterThan(0);
 
-  // What a closed table had is for the next ones.
-  large.close();
-  expect((await opened(60)).state).toBe("complete");
   // The user may want more than the page has.
-  late.resume({ memoryBytes: PAGE_BYTES });
+  last.resume({ memoryBytes: PAGE_BYTES });
+  await last.done;
+  expect(last.numRows).toBe(90 * ROWS_OF_BATCH);
+  last.close();
+  expect(late.paused).toBeDefined();
+  // What a closed table had is for those that wait, and then for the next ones.
+  large.close();
   await late.done;
   expect(late.numRows).toBe(90 * ROWS_OF_BATCH);
+  expect((await opened(30)).state).toBe("complete");
 });
 
 test("a table takes its own budget at most, and a page that sets nothing lets it", async () => {

@@ -29,6 +29,8 @@ export function setPageMemory(bytes: number | undefined): void {
 
 /** What one table may take of the page's budget. Closing it gives that back. */
 export class MemoryShare {
+  /** Called when another table has given something back. */
+  onFree: () => void = () => undefined;
   #maxBytes: number;
   #bytes: number;
 
@@ -64,9 +66,14 @@ export class MemoryShare {
   /** Gives back what is beyond `usedBytes`: the table needs no more. */
   trim(usedBytes: number): void {
     this.#bytes = Math.min(this.#bytes, usedBytes);
+    this.#tellOthers();
   }
 
   close(): void {
-    shares.delete(this);
+    if (shares.delete(this)) this.#tellOthers();
+  }
+
+  #tellOthers(): void {
+    for (const share of [...shares]) if (share !== this) share.onFree();
   }
 }

@@ -170,6 +170,7 @@ export class Table extends EventTarget {
     this.#totalRows = totalRows;
     this.#memoryBytes = memoryBytes;
     this.#share = prepared.file ? undefined : new MemoryShare(memoryBytes);
+    if (this.#share) this.#share.onFree = () => this.#takeFreed();
     this.#expectEnd();
     this.#requester = new Requester(worker, (name, data) => this.#onNotice(name, data));
     this.#rows = new TableReader(this.#requester, this, isShown, isArranged);
@@ -351,11 +352,8 @@ export class Table extends EventTarget {
    */
   resume({ memoryBytes = 2 * this.#memoryBytes }: { memoryBytes?: number | undefined } = {}): void {
     if (this.paused !== undefined) {
-      this.#memoryBytes = memoryBytes;
       this.#share?.extend(memoryBytes);
-      this.#progress = { ...this.#progress, pause: undefined };
-      this.#requester.send("grow", { memoryBytes });
-      this.#dispatch("progress", this.progress);
+      this.#endPause(memoryBytes);
       return;
     }
     if (!this.#canResume) return;
@@ -436,6 +434,20 @@ export class Table extends EventTarget {
         this.#fail(ColonnadeError.fromPlain(data as Notices["crash"]));
         break;
     }
+  }
+
+  #endPause(memoryBytes: number): void {
+    this.#memoryBytes = memoryBytes;
+    this.#progress = { ...this.#progress, pause: undefined };
+    this.#requester.send("grow", { memoryBytes });
+    this.#dispatch("progress", this.progress);
+  }
+
+  /** Ends a pause with memory that another table has given back. */
+  #takeFreed(): void {
+    const { bytes: heldBytes = 0 } = this.#share ?? {};
+    const memoryBytes = this.paused && this.#share?.grow(2 * heldBytes);
+    if (memoryBytes && memoryBytes > heldBytes) this.#endPause(memoryBytes);
   }
 
   #onMemory({ wantedBytes, isAll }: Notices["memory"]): void {
