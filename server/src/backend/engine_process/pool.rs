@@ -278,8 +278,21 @@ impl EngineLease {
             processes, turns, ..
         } = &*Arc::clone(&self.share.pool);
         loop {
+            let is_last = self.is_last;
+            let others_wait = async {
+                match is_last {
+                    true => drop(processes.wanted().await),
+                    false => std::future::pending().await,
+                }
+                too_many_take_long(processes.num_slots() - 1)
+            };
+            tokio::pin!(others_wait);
             if self.turn.is_none() {
-                self.turn = Some(turns.take_again().await);
+                self.turn = Some(tokio::select! {
+                    biased;
+                    busy = &mut others_wait => return busy,
+                    turn = turns.take_again() => turn,
+                });
                 self.turn_began = Instant::now();
                 self.process.go_on();
             }
@@ -297,10 +310,9 @@ impl EngineLease {
             let wanted = async {
                 slice.await;
                 tokio::select! {
+                    biased;
+                    busy = &mut others_wait => Err(busy),
                     promise = turns.wanted() => Ok(promise),
-                    _promise = processes.wanted(), if self.is_last => {
-                        Err(too_many_take_long(processes.num_slots() - 1))
-                    }
                 }
             };
             let promise = tokio::select! {
