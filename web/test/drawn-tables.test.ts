@@ -188,7 +188,8 @@ async function drawCase(seed: number): Promise<void> {
   };
   const limits = { streams: 1 + wholeIn(random, 3), others: 1 + wholeIn(random, 2) };
   const pool = new ConnectionPool(() => limits);
-  setPageMemory(pick(random, undefined, 2 ** 18, 40_000));
+  // The least of a table is enough for blocks of whole batches.
+  setPageMemory(pick(random, undefined, 2 ** 19, 320_000));
   const tables = Array.from({ length: 1 + wholeIn(random, 3) }, () => {
     return new DrawnTable(random, pool, pick(random, 2 ** 20, 2 ** 20, 8000, 10_000));
   });
