@@ -166,10 +166,14 @@ impl Run {
             drop(readers);
             return self.abandoned();
         }
+        if lock(&self.owners).list.is_empty() {
+            drop(readers);
+            return self.drop_if_unused();
+        }
         if self.spool.end().is_some() {
             return;
         }
-        if readers.linger.is_zero() || lock(&self.owners).list.is_empty() {
+        if readers.linger.is_zero() {
             self.cancel.cancel();
             return;
         }
@@ -201,17 +205,14 @@ impl Run {
         }
     }
 
-    /// Removes a result. The run is cancelled if no other has it.
+    /// Removes a result. If no other has the run and nobody reads it, it is cancelled and its rows are dropped.
     pub(super) fn detach(&self, owner: &dyn RunOwner) {
         let mut owners = lock(&self.owners);
         owners
             .list
             .retain(|other| other.strong_count() > 0 && !std::ptr::addr_eq(other.as_ptr(), owner));
-        let is_left = owners.list.is_empty();
         drop(owners);
-        if is_left {
-            self.cancel_if_unused();
-        }
+        self.drop_if_unused();
     }
 
     /// Ends the run although it could go on, because others want what it holds. Its readers keep its messages, and then
@@ -252,13 +253,21 @@ impl Run {
             owner.run_ended(self, end);
         }
         self.spool.finish(end.clone());
+        if self.cancel.is_cancelled() {
+            self.drop_if_unused();
+        }
     }
 
-    /// Cancels the run, unless it has a reader.
-    pub(super) fn cancel_if_unused(&self) {
+    /// Cancels the run and drops its rows, unless a result has it or somebody reads it. A reader whose result was
+    /// deleted may hold it for as long as its client reads nothing.
+    fn drop_if_unused(&self) {
         let readers = lock(&self.readers);
-        if !readers.goes_on() {
-            self.cancel.cancel();
+        if readers.goes_on() || !lock(&self.owners).list.is_empty() {
+            return;
+        }
+        self.cancel.cancel();
+        if self.spool.end().is_some() {
+            self.spool.clear();
         }
     }
 

@@ -354,6 +354,36 @@ async fn rows_that_would_be_others_are_kept_while_there_is_room() {
     }
 }
 
+#[tokio::test(flavor = "multi_thread")]
+async fn a_deleted_result_keeps_no_rows_for_a_client_that_reads_nothing() {
+    let (server, counts) = Server::start_scripts(&narrow(), numbered(1, NUM_ROWS)).await;
+    let kept_bytes = async || {
+        let memory_bytes = metric(&server, "colonnade_spool_memory_bytes").await;
+        memory_bytes + metric(&server, "colonnade_spool_disk_bytes").await
+    };
+    let body = |k| json!({ "sql": "select n, t, random() as r from t", "id": id(k) });
+    assert!(server.post(&body(0)).await.is_complete());
+    let mut complete = server.open(&format!("/v1/query/{}/rows", id(0))).await;
+    complete.chunk().await.unwrap().unwrap();
+    let running = begun(&server, &body(1)).await;
+    assert!(kept_bytes().await > 10 << 20);
+    for k in 0..2 {
+        let path = format!("/v1/query/{}", id(k));
+        let deleted = server.ask("DELETE", &path, &[], b"").await;
+        assert_eq!(deleted.status, 204);
+    }
+    let deadline = std::time::Instant::now() + PATIENCE;
+    // The rest is what waits in the responses.
+    while kept_bytes().await > 2 << 20 {
+        assert!(std::time::Instant::now() < deadline, "rows are kept");
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    }
+    counts.until_idle().await;
+    for unread in [complete, running] {
+        assert!(!read(unread).await.is_whole);
+    }
+}
+
 /// The run of a result that another one reads has no slot of its own.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_result_of_a_result_that_is_not_read_goes_on_when_it_is() {
