@@ -15,6 +15,7 @@ mod leading;
 mod literal;
 mod numbered;
 mod predicate;
+mod prefixes;
 mod radix;
 mod ranking;
 mod repeats;

@@ -7,16 +7,10 @@ use arrow_buffer::{Buffer, NullBuffer};
 use super::column::{Column, NO_VALUE, push_codes};
 use super::error::{KernelError, with_room};
 use super::key::{Key, Keyed, Physical, each_boolean, with_native};
+use super::prefixes::Prefixes;
+use super::radix::Item;
 use super::seen::Seen;
-use super::texts::Texts;
-
-/// Bytes of text that one sort key holds. The lowest byte of the key states how many of them there are,
-/// and is greater if the text goes on.
-const TEXT_BYTES: usize = 7;
-const GOES_ON: u64 = TEXT_BYTES as u64 + 1;
-
-/// The maximum number of bytes in common that are skipped at once.
-const MAX_PREFIX_BYTES: usize = 4096;
+use super::texts::{GOES_ON, TEXT_BYTES, Texts, text_key};
 
 /// The rank of NaN, whose key is the greatest, whatever the direction. Other ranks begin with 1, so that no
 /// inverted rank is equal to that key.
@@ -27,13 +21,19 @@ pub(super) const NAN_RANK: u64 = u64::MAX;
 pub(super) struct Level {
     /// The index of the column among those to sort by; their number behind the last part.
     pub(super) column: usize,
-    /// Of text the offset in bytes, of other values the number of 64-bit parts before this one.
+    /// The number of 64-bit parts before this one.
+    pub(super) part: usize,
+    /// Of text the offset in bytes, unless a code stands for the first ones.
     pub(super) depth: usize,
 }
 
 impl Level {
     pub(super) fn of_column(column: usize) -> Self {
-        Self { column, depth: 0 }
+        Self {
+            column,
+            part: 0,
+            depth: 0,
+        }
     }
 }
 
@@ -53,8 +53,10 @@ pub(super) struct SortColumn {
     known_limbs: Option<Vec<u64>>,
     /// The number of 64-bit parts of a key.
     num_parts: usize,
-    /// Keys of texts at one depth, by row of the table.
-    ahead: (usize, Vec<u64>),
+    /// Codes of what the texts have in common.
+    prefixes: Option<Prefixes>,
+    /// The second keys of texts, by row of the table; empty if no text goes on behind its first.
+    ahead: Vec<u64>,
     ranks: Option<Ranks>,
 }
 
@@ -98,7 +100,8 @@ impl SortColumn {
             num_checked: 0,
             known_limbs: None,
             num_parts: physical.num_limbs().max(1),
-            ahead: (0, Vec::new()),
+            prefixes: None,
+            ahead: Vec::new(),
             ranks: None,
         }
     }
@@ -131,21 +134,28 @@ impl SortColumn {
 
     /// The part of the keys that decides between rows of equal `key` at `level`.
     pub(super) fn after(&self, level: Level, key: u64) -> Level {
+        let part = level.part + 1;
         if self.is_text() {
-            if self.goes_on(key) {
-                let depth = level.depth + TEXT_BYTES;
-                return Level { depth, ..level };
+            if let Some(depth) = self.depth_after(level, key ^ self.flip) {
+                return Level {
+                    part,
+                    depth,
+                    ..level
+                };
             }
-        } else if level.depth + 1 < self.num_parts {
-            let depth = level.depth + 1;
-            return Level { depth, ..level };
+        } else if part < self.num_parts {
+            return Level { part, ..level };
         }
         Level::of_column(level.column + 1)
     }
 
-    /// Whether a text with this key has bytes behind those in the key.
-    pub(super) fn goes_on(&self, key: u64) -> bool {
-        (key ^ self.flip) & 0xFF == GOES_ON
+    /// The number of bytes of a text before and in a key; `None` if the text has no others.
+    #[inline]
+    fn depth_after(&self, level: Level, key: u64) -> Option<usize> {
+        match &self.prefixes {
+            Some(prefixes) if level.part == 0 => prefixes.depth_after(key),
+            _ => (key & 0xFF == GOES_ON).then_some(level.depth + TEXT_BYTES),
+        }
     }
 
     /// Compares the upper limbs of the next values of more than 64 bits. If they are the same in all values,
@@ -189,11 +199,11 @@ impl SortColumn {
         self.num_checked = self.natives.len();
     }
 
-    /// Reads the keys of rows of the table, none of which is null, at a depth. Returns false if the column
+    /// Reads the keys of rows of the table, none of which is null, at a part. Returns false if the column
     /// was assumed to be narrow and is not.
-    pub(super) fn survey(&mut self, depth: usize, rows: Range<u32>, seen: &mut Seen) -> bool {
+    pub(super) fn survey(&mut self, part: usize, rows: Range<u32>, seen: &mut Seen) -> bool {
         let is_narrow = with_native!(self.physical, N => {
-            self.survey_natives::<N>(depth, rows, seen)
+            self.survey_natives::<N>(part, rows, seen)
         }, _ => true);
         if !is_narrow {
             self.num_parts = self.physical.num_limbs();
@@ -202,7 +212,7 @@ impl SortColumn {
     }
 
     #[inline(never)]
-    fn survey_natives<N: Keyed>(&self, depth: usize, rows: Range<u32>, seen: &mut Seen) -> bool {
+    fn survey_natives<N: Keyed>(&self, part: usize, rows: Range<u32>, seen: &mut Seen) -> bool {
         let num_limbs = size_of::<N>() / size_of::<u64>();
         let mut chunks = self
             .natives
@@ -221,7 +231,7 @@ impl SortColumn {
                 for limb in 1..num_limbs {
                     differences |= value.key().limb(limb) ^ first.limb(limb);
                 }
-                self.key(*value, depth)
+                self.key(*value, part)
             });
             seen.see(keys.zip(row..));
             row += values.len() as u32;
@@ -231,64 +241,90 @@ impl SortColumn {
 
     /// The key of a value that is not null.
     #[inline]
-    fn key<N: Keyed>(&self, value: N, depth: usize) -> u64 {
+    fn key<N: Keyed>(&self, value: N, part: usize) -> u64 {
         match value.is_nan() {
             // NaN is last, whatever the direction.
             true => u64::MAX,
-            false => value.key().limb(self.num_parts - 1 - depth) ^ self.flip,
+            false => value.key().limb(self.num_parts - 1 - part) ^ self.flip,
         }
     }
 
-    /// Cuts `prefix` to what the texts of `rows` have in common with it. `None` stands for any text.
-    pub(super) fn cut_prefix(&self, prefix: &mut Option<Vec<u8>>, rows: &[u32]) {
-        self.column.each_chunk_run(rows, |chunk, first, last| {
-            for text in (first..last).filter_map(|index| self.texts[chunk].get(index)) {
-                let prefix =
-                    prefix.get_or_insert_with(|| text[..text.len().min(MAX_PREFIX_BYTES)].to_vec());
-                if !text.starts_with(prefix) {
-                    let pairs = prefix.iter().zip(text);
-                    prefix.truncate(pairs.take_while(|(a, b)| a == b).count());
-                }
-            }
-        });
+    /// Whether [`set_prefixes`](Self::set_prefixes) makes the keys shorter.
+    pub(super) fn wants_prefixes(&self) -> bool {
+        self.is_text() && self.prefixes.is_none()
     }
 
-    /// Reads the keys that decide between texts with equal keys at `depth`, for the table's next rows.
-    /// Later, this costs no visits to texts in random order.
+    /// Looks for what texts have in common in those of some rows.
+    pub(super) fn set_prefixes(&mut self, rows: &[u32]) {
+        let mut sample = Vec::new();
+        self.column.each_chunk_run(rows, |chunk, first, last| {
+            sample.extend((first..last).filter_map(|index| self.texts[chunk].get(index)));
+        });
+        self.prefixes = Some(Prefixes::of(&sample));
+    }
+
+    /// Reads the second keys of the table's next rows, which the block has with their first ones. Later, this costs no
+    /// visits to texts in random order.
     ///
     /// # Errors
     /// `out_of_memory`.
-    pub(super) fn read_ahead(&mut self, depth: usize, rows: &[u32]) -> Result<(), KernelError> {
-        let depth = depth + TEXT_BYTES;
-        if self.ahead.1.is_empty() {
-            self.ahead = (depth, with_room(self.column.num_rows() as usize)?);
+    pub(super) fn read_ahead(&mut self, level: Level, block: &Block) -> Result<(), KernelError> {
+        let mut values = block.values();
+        let goes_on = values.any(|(key, _)| self.depth_after(level, key ^ self.flip).is_some());
+        let mut ahead = std::mem::take(&mut self.ahead);
+        if ahead.is_empty() {
+            if !goes_on {
+                return Ok(());
+            }
+            ahead = with_room(self.column.num_rows() as usize)?;
+            ahead.resize(block.rows[0] as usize, 0);
         }
-        let (column, keys) = (&self.column, &mut self.ahead.1);
-        column.each_chunk_run(rows, |chunk, first, last| {
-            let texts = (first..last).map(|index| self.texts[chunk].get(index));
-            keys.extend(texts.map(|text| text_key(text.unwrap_or_default(), depth) ^ self.flip));
-        });
+        let mut keys = block.keys.iter();
+        self.column
+            .each_chunk_run(&block.rows, |chunk, first, last| {
+                let texts = (first..last).map(|index| self.texts[chunk].get(index));
+                ahead.extend(texts.zip(keys.by_ref()).map(|(text, key)| {
+                    let depth = text.and_then(|_| self.depth_after(level, key ^ self.flip));
+                    let key = depth.map_or(0, |depth| text_key(text.unwrap_or_default(), depth));
+                    key ^ self.flip
+                }));
+            });
+        self.ahead = ahead;
         Ok(())
     }
 
-    /// Reads the keys of the block's rows at a depth.
-    pub(super) fn read(&self, depth: usize, block: &mut Block) {
+    /// Reads the keys of texts, none of which is null, at a level behind the first.
+    pub(super) fn read_texts_of(&self, level: Level, items: &mut [Item]) {
+        let is_ahead = level.part == 1 && !self.ahead.is_empty();
+        for item in items {
+            item.key = if is_ahead {
+                self.ahead[item.row as usize]
+            } else {
+                let (chunk, index) = self.column.position(item.row);
+                let text = self.texts[chunk].get(index).unwrap_or_default();
+                text_key(text, level.depth) ^ self.flip
+            };
+        }
+    }
+
+    /// Reads the keys of the block's rows at a level.
+    pub(super) fn read(&self, level: Level, block: &mut Block) {
         block.keys.clear();
         block.nulls.clear();
         if let Some(ranks) = &self.ranks {
             self.read_ranks(ranks, block);
-        } else if !self.ahead.1.is_empty() && self.ahead.0 == depth {
-            // Null has no key at the depth before.
-            let keys = block.rows.iter().map(|&row| self.ahead.1[row as usize]);
+        } else if level.part == 1 && !self.ahead.is_empty() {
+            // Null has no key at the level before.
+            let keys = block.rows.iter().map(|&row| self.ahead[row as usize]);
             block.keys.extend(keys);
         } else {
             with_native!(self.physical, N => {
-                self.read_natives::<N>(depth, block);
+                self.read_natives::<N>(level.part, block);
                 self.read_nulls(block);
             }, _ => {
                 match self.physical {
                     Physical::Boolean => self.read_booleans(block),
-                    _ => self.read_texts(depth, block),
+                    _ => self.read_texts(level, block),
                 }
             });
         }
@@ -335,17 +371,17 @@ impl SortColumn {
 
     // A function for each type, because browsers compile a function when it is first called.
     #[inline(never)]
-    fn read_natives<N: Keyed>(&self, depth: usize, Block { rows, keys, .. }: &mut Block) {
+    fn read_natives<N: Keyed>(&self, part: usize, Block { rows, keys, .. }: &mut Block) {
         let natives = |chunk: usize| self.natives[chunk].0.typed_data::<N>();
         if let Some(range) = consecutive(rows) {
             self.column.each_chunk(range, |chunk, first, last| {
                 let values = natives(chunk)[first..last].iter();
-                keys.extend(values.map(|&value| self.key(value, depth)));
+                keys.extend(values.map(|&value| self.key(value, part)));
             });
         } else {
             keys.extend(rows.iter().map(|&row| {
                 let (chunk, index) = self.column.position(row);
-                self.key(natives(chunk)[index], depth)
+                self.key(natives(chunk)[index], part)
             }));
         }
     }
@@ -362,19 +398,25 @@ impl SortColumn {
         });
     }
 
-    fn read_texts(&self, depth: usize, block: &mut Block) {
+    fn read_texts(&self, level: Level, block: &mut Block) {
+        match &self.prefixes {
+            Some(prefixes) if level.part == 0 => {
+                self.read_keys_of_texts(block, |text| prefixes.key(text));
+            }
+            _ => self.read_keys_of_texts(block, |text| text_key(text, level.depth)),
+        }
+    }
+
+    #[inline]
+    fn read_keys_of_texts(&self, block: &mut Block, key: impl Fn(&[u8]) -> u64) {
         let Block {
             rows, keys, nulls, ..
         } = block;
         self.column.each_chunk_run(rows, |chunk, first, last| {
             let texts = &self.texts[chunk];
             for index in first..last {
-                let text = texts.get(index);
-                put(
-                    keys,
-                    nulls,
-                    text.map(|text| text_key(text, depth) ^ self.flip),
-                );
+                let key = texts.get(index).map(|text| key(text) ^ self.flip);
+                put(keys, nulls, key);
             }
         });
     }
@@ -425,17 +467,4 @@ fn put(keys: &mut Vec<u64>, nulls: &mut Vec<bool>, key: Option<u64>) {
         nulls.push(key.is_none());
     }
     keys.push(key.unwrap_or(0));
-}
-
-/// Up to seven bytes from `start` on, and how many there are: a text that ends comes before one that
-/// goes on with zeros.
-#[inline]
-fn text_key(bytes: &[u8], start: usize) -> u64 {
-    let rest = bytes.get(start..).unwrap_or_default();
-    if let Some(first) = rest.first_chunk::<8>() {
-        return u64::from_be_bytes(*first) & !0xFF | GOES_ON;
-    }
-    let mut first = [0; 8];
-    first[..rest.len()].copy_from_slice(rest);
-    u64::from_be_bytes(first) | rest.len() as u64
 }

@@ -8,6 +8,11 @@ use arrow_schema::DataType;
 
 use crate::semantics::Pattern;
 
+/// Bytes of text that one sort key holds. The lowest byte of the key states how many of them there are,
+/// and is greater if the text goes on.
+pub(super) const TEXT_BYTES: usize = 7;
+pub(super) const GOES_ON: u64 = TEXT_BYTES as u64 + 1;
+
 /// The values of an array of text or binary, for access in any order.
 #[derive(Debug)]
 pub(super) struct Texts {
@@ -183,4 +188,17 @@ impl Texts {
             }
         }
     }
+}
+
+/// Up to seven bytes from `start` on, and how many there are: a text that ends comes before one that
+/// goes on with zeros.
+#[inline]
+pub(super) fn text_key(bytes: &[u8], start: usize) -> u64 {
+    let rest = bytes.get(start..).unwrap_or_default();
+    if let Some(first) = rest.first_chunk::<8>() {
+        return u64::from_be_bytes(*first) & !0xFF | GOES_ON;
+    }
+    let mut first = [0; 8];
+    first[..rest.len()].copy_from_slice(rest);
+    u64::from_be_bytes(first) | rest.len() as u64
 }

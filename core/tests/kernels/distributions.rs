@@ -41,7 +41,8 @@ fn integers(random: &mut Random, num_rows: usize) -> Vec<i64> {
         .collect()
 }
 
-/// Texts with beginnings in common, some of which are beginnings of others, and with zeros.
+/// Texts with beginnings in common, of one folder or of several, some of which are beginnings of others, and with zeros.
+/// In some, a byte is another one or the last ones are missing.
 fn texts(random: &mut Random, num_rows: usize) -> Vec<String> {
     let common = "https://example.com/shop/".repeat(random.below(3));
     let folders: Vec<String> = (0..1 + random.below(20))
@@ -55,14 +56,21 @@ fn texts(random: &mut Random, num_rows: usize) -> Vec<String> {
         "/",
         "/a longer end than one key holds",
     ];
-    let mut text = || {
-        let folder = &folders[random.below(folders.len())];
-        let end = ends[random.below(ends.len())];
-        (folder.clone(), end)
-    };
+    let num_levels = 1 + random.below(4);
+    let others = [0, 1, 20][random.below(3)];
     let texts = integers.iter().map(|number| {
-        let (folder, end) = text();
-        format!("{common}{folder}/{number}{end}")
+        let path = (0..num_levels).map(|_| folders[random.below(folders.len())].as_str());
+        let path = path.collect::<Vec<_>>().join("/");
+        let end = ends[random.below(ends.len())];
+        let mut text = format!("{common}{path}/{number}{end}").into_bytes();
+        if random.below(100) < others {
+            let at = random.below(text.len());
+            match random.below(2) {
+                0 => text.truncate(at),
+                _ => text[at] = b"\0!z"[random.below(3)],
+            }
+        }
+        String::from_utf8(text).unwrap()
     });
     texts.collect()
 }

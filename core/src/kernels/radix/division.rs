@@ -36,11 +36,7 @@ pub(super) struct Division {
     pub(super) phase: Phase,
     /// The number of rows that the phase has dealt with.
     pub(super) at: usize,
-    /// What the texts have in common.
-    pub(super) prefix: Option<Vec<u8>>,
     pub(super) seen: Seen,
-    /// Whether texts have bytes behind those in their keys.
-    pub(super) goes_on: bool,
     /// The rows whose value is null.
     pub(super) nulls: Vec<u32>,
     pub(super) shift: u32,
@@ -52,14 +48,12 @@ pub(super) struct Division {
 /// What the division of a group does, in this order. Some groups need only some of it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Phase {
-    /// Finds what all texts have in common.
-    Prefix,
+    /// Finds what many texts have in common.
+    Sample,
     /// Reads the keys of items, and finds the least and the greatest.
     Load,
     /// Finds the least and the greatest of the keys.
     Survey,
-    /// Reads the next keys of texts.
-    Ahead,
     /// Counts the rows of each digit.
     Count,
     /// Moves rows to their digits.
@@ -77,9 +71,7 @@ impl Division {
             group,
             phase,
             at: 0,
-            prefix: None,
             seen: Seen::default(),
-            goes_on: false,
             nulls: Vec::new(),
             shift: 0,
             places: Vec::new(),

@@ -5,7 +5,8 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use self::division::{Division, Group, Phase, State};
-use self::item::{Item, insertion_sort, put_rows, reserve};
+pub(super) use self::item::Item;
+use self::item::{insertion_sort, put_rows, reserve};
 use super::error::{KernelError, filled, with_room};
 use super::leading::Leading;
 use super::row_order::RowOrder;
@@ -16,6 +17,11 @@ const SMALL_ROWS: usize = 32;
 
 /// Rows that are read together.
 const READ_ROWS: usize = 4096;
+
+/// One of so many rows is in the sample of texts, within these bounds.
+const SAMPLED_PART: usize = 64;
+const MIN_SAMPLE_ROWS: usize = 1024;
+const MAX_SAMPLE_ROWS: usize = 16_384;
 
 /// Rows that one step reads, moves or puts in their places.
 const STEP_ROWS: usize = 65_536;
@@ -43,6 +49,8 @@ pub(super) struct Radix {
     /// The rows that have their places.
     order: Vec<u32>,
     block: Block,
+    /// Groups of a few rows with equal keys, and the level that decides.
+    equal: Vec<(Range<usize>, Level)>,
 }
 
 impl Radix {
@@ -71,6 +79,7 @@ impl Radix {
             divided: 0.0,
             order: Vec::new(),
             block: Block::default(),
+            equal: Vec::new(),
         })
     }
 
@@ -176,15 +185,15 @@ impl Radix {
         let Group {
             len, level, state, ..
         } = group;
-        let is_text = self.columns[level.column].is_text();
+        let column = &self.columns[level.column];
         match state {
             State::Unlisted | State::Unread
-                if is_text && len == self.base.len() && level.depth == 0 =>
+                if column.wants_prefixes() && len == self.base.len() && level.part == 0 =>
             {
-                Phase::Prefix
+                Phase::Sample
             }
             // Texts, and rows in any order, are read only once.
-            State::Unlisted if !is_text && !matches!(*self.base, RowOrder::List(_)) => {
+            State::Unlisted if !column.is_text() && !matches!(*self.base, RowOrder::List(_)) => {
                 Phase::Survey
             }
             State::Unlisted | State::Unread => Phase::Load,
@@ -225,21 +234,48 @@ impl Radix {
         !column.is_text() && column.after(level, 0).column == self.columns.len()
     }
 
-    /// Sorts items that have keys.
+    /// Sorts items that have keys. Among rows with equal keys, the next bytes of texts decide; those of all of them are
+    /// read together.
     fn sort_read(&mut self, start: usize, len: usize, level: Level) {
-        insertion_sort(&mut self.items[start..start + len]);
-        if self.is_last(level) {
-            return;
+        let mut groups = std::mem::take(&mut self.equal);
+        groups.push((start..start + len, level));
+        let mut at = 0;
+        while at < groups.len() {
+            let read = groups.len();
+            for index in at..read {
+                let (group, level) = groups[index].clone();
+                insertion_sort(&mut self.items[group.clone()]);
+                if !self.is_last(level) {
+                    self.find_equal(group, level, &mut groups);
+                }
+            }
+            for (group, level) in &groups[read..] {
+                self.columns[level.column].read_texts_of(*level, &mut self.items[group.clone()]);
+            }
+            at = read;
         }
-        let end = start + len;
-        let mut first = start;
-        while first < end {
+        groups.clear();
+        self.equal = groups;
+    }
+
+    /// Adds the groups of rows with equal keys, if the next bytes of texts decide; sorts the others.
+    fn find_equal(
+        &mut self,
+        group: Range<usize>,
+        level: Level,
+        groups: &mut Vec<(Range<usize>, Level)>,
+    ) {
+        let mut first = group.start;
+        while first < group.end {
             let key = self.items[first].key;
-            let others = self.items[first..end].iter();
+            let others = self.items[first..group.end].iter();
             let num_equal = others.take_while(|item| item.key == key).count();
             if num_equal > 1 {
                 let next = self.columns[level.column].after(level, key);
-                self.sort_small(first, num_equal, next);
+                match next.column == level.column && self.columns[level.column].is_text() {
+                    true => groups.push((first..first + num_equal, next)),
+                    false => self.sort_small(first, num_equal, next),
+                }
             }
             first += num_equal;
         }
@@ -253,7 +289,7 @@ impl Radix {
             let items = &mut self.items[start..start + len];
             block.rows.clear();
             block.rows.extend(items.iter().map(|item| item.row));
-            column.read(level.depth, block);
+            column.read(level, block);
             let mut num_values = 0;
             block.values().for_each(|(key, row)| {
                 items[num_values] = Item { key, row };
@@ -280,25 +316,17 @@ impl Radix {
         let mut rows = division.at..division.num_rows().min(division.at + READ_ROWS);
         match division.phase {
             Phase::List => self.list(rows.clone()),
-            Phase::Prefix => {
-                self.list_rows(division.group, rows.clone());
-                let column = &self.columns[division.group.level.column];
-                column.cut_prefix(&mut division.prefix, &self.block.rows);
-                if division.prefix.as_ref().is_some_and(Vec::is_empty) {
-                    rows.end = division.num_rows();
-                }
+            Phase::Sample => {
+                self.list_sample(division.group);
+                self.columns[division.group.level.column].set_prefixes(&self.block.rows);
+                rows.end = division.num_rows();
             }
-            Phase::Load => self.load(division, rows.clone()),
+            Phase::Load => self.load(division, rows.clone())?,
             Phase::Survey => {
                 if !self.survey(division, rows.clone()) {
                     *division = self.division_of(division.group);
                     return Ok(rows.len());
                 }
-            }
-            Phase::Ahead => {
-                self.list_base(rows.clone());
-                let level = division.group.level;
-                self.columns[level.column].read_ahead(level.depth, &self.block.rows)?;
             }
             Phase::Count => self.count(division, rows.clone())?,
             Phase::Move => self.move_rows(division, rows.clone()),
@@ -324,10 +352,7 @@ impl Radix {
         let group = division.group;
         let is_listed = group.state != State::Unlisted;
         Ok(match division.phase {
-            Phase::Prefix => {
-                division.group.level.depth = division.prefix.as_ref().map_or(0, Vec::len);
-                Phase::Load
-            }
+            Phase::Sample => Phase::Load,
             Phase::Load | Phase::Survey => {
                 let num_values = division.num_values();
                 if is_listed {
@@ -344,13 +369,8 @@ impl Radix {
                 let num_bits = u64::BITS - span.leading_zeros();
                 division.shift = num_bits.saturating_sub(division.digit_bits());
                 division.places = filled(0, (span >> division.shift) as usize + 1)?;
-                let is_table = matches!(*self.base, RowOrder::All(_));
-                match division.goes_on && is_table && group.len == self.base.len() {
-                    true => Phase::Ahead,
-                    false => Phase::Count,
-                }
+                Phase::Count
             }
-            Phase::Ahead => Phase::Count,
             Phase::Count => {
                 let mut start = 0;
                 for place in &mut division.places {
@@ -382,23 +402,31 @@ impl Radix {
     }
 
     #[inline(never)]
-    fn load(&mut self, division: &mut Division, rows: Range<usize>) {
-        let Group { start, level, .. } = division.group;
+    fn load(&mut self, division: &mut Division, rows: Range<usize>) -> Result<(), KernelError> {
+        let Group {
+            start,
+            state,
+            level,
+            ..
+        } = division.group;
         self.list_rows(division.group, rows.clone());
         if self.items.len() < start + rows.end {
             self.items.resize(start + rows.end, Item::default());
         }
-        let column = &self.columns[level.column];
-        column.read(level.depth, &mut self.block);
-        let is_text = column.is_text();
+        let column = &mut self.columns[level.column];
+        column.read(level, &mut self.block);
+        let is_table = matches!(*self.base, RowOrder::All(_)) && state == State::Unlisted;
+        if is_table && column.is_text() {
+            column.read_ahead(level, &self.block)?;
+        }
         let mut to = start + rows.start - division.nulls.len();
         division.seen.see(self.block.values());
         self.block.values().for_each(|(key, row)| {
-            division.goes_on |= is_text && column.goes_on(key);
             self.items[to] = Item { key, row };
             to += 1;
         });
         division.nulls.extend(self.block.null_rows());
+        Ok(())
     }
 
     /// Returns false if the column's keys have more parts than was assumed.
@@ -414,7 +442,7 @@ impl Radix {
             let column = &mut self.columns[level.column];
             if matches!(*self.base, RowOrder::All(_)) && column.is_plain() {
                 let rows = rows.start as u32..rows.end as u32;
-                return column.survey(level.depth, rows, &mut division.seen);
+                return column.survey(level.part, rows, &mut division.seen);
             }
             self.read_base(division, rows);
             division.seen.see(self.block.values());
@@ -480,7 +508,7 @@ impl Radix {
     fn read_base(&mut self, division: &Division, rows: Range<usize>) {
         let level = division.group.level;
         self.list_base(rows);
-        self.columns[level.column].read(level.depth, &mut self.block);
+        self.columns[level.column].read(level, &mut self.block);
     }
 
     /// Reads rows of a group, without keys.
@@ -491,6 +519,19 @@ impl Radix {
         let items = &self.items[group.start + rows.start..group.start + rows.end];
         self.block.rows.clear();
         self.block.rows.extend(items.iter().map(|item| item.row));
+    }
+
+    /// Reads some rows of a group, spread evenly, without keys.
+    fn list_sample(&mut self, group: Group) {
+        let num_sampled = (group.len / SAMPLED_PART).clamp(MIN_SAMPLE_ROWS, MAX_SAMPLE_ROWS);
+        let step = group.len.div_ceil(num_sampled);
+        self.block.rows.clear();
+        for at in (0..group.len).step_by(step) {
+            match group.state {
+                State::Unlisted => self.base.push_numbers(at..at + 1, &mut self.block.rows),
+                _ => self.block.rows.push(self.items[group.start + at].row),
+            }
+        }
     }
 
     /// Reads rows of the base, without keys.
