@@ -16,7 +16,7 @@ const MAX_GZIP_BYTES = 61.25 * 1024;
 const MAX_INLINE_BYTES = 1.2 * 1024 * 1024;
 
 /** Size limit of the wasm module, in bytes of brotli. */
-const MAX_WASM_BROTLI_BYTES = 358_000;
+const MAX_WASM_BROTLI_BYTES = 350_000;
 
 /** Size limit of the reader's wasm module, in bytes of gzip; brotli takes two thirds of them. */
 const MAX_READER_GZIP_BYTES = 950_000;

@@ -32,7 +32,7 @@ fn main() -> ExitCode {
 fn bindgen(module: &str, out_dir: &str) -> Result<(), Box<dyn std::error::Error>> {
     let mut bindgen = Bindgen::new();
     bindgen
-        .input_bytes("colonnade_wasm", without_debug(module)?)
+        .input_bytes("colonnade_wasm", without_unshown(module)?)
         .out_name("colonnade_wasm")
         .web(true)?
         .typescript(true)
@@ -43,22 +43,36 @@ fn bindgen(module: &str, out_dir: &str) -> Result<(), Box<dyn std::error::Error>
     Ok(())
 }
 
-/// The module, in which arrays write nothing as debug output. arrow-rs requires the code of every array,
-/// but nothing shows arrays that way.
-fn without_debug(path: &str) -> Result<Vec<u8>, Box<dyn std::error::Error>> {
+/// The types that nothing shows by their debug output, although arrow-rs requires the code.
+const UNSHOWN: [&str; 4] = [
+    "arrow_array..",
+    "arrow_data..",
+    "arrow_buffer..",
+    "arrow_schema..error..",
+];
+
+/// The module, in which the types of [`UNSHOWN`] write nothing as debug output, and integers of any size, which are in
+/// that of decimals, write nothing at all.
+fn without_unshown(path: &str) -> Result<Vec<u8>, Box<dyn std::error::Error>> {
     let mut module = Module::from_file(path)?;
-    let is_debug = |name: &str| {
-        let is_of_arrays = ["arrow_array", "arrow_data", "arrow_buffer"]
-            .iter()
-            .any(|of_crate| name.contains(&format!("{of_crate}..")));
-        is_of_arrays && name.contains("core..fmt..Debug$GT$3fmt17h")
+    let is_unshown = |name: &str| {
+        let is_debug = name.contains("core..fmt..Debug$GT$3fmt17h");
+        let is_integer = name.contains("num_bigint..bigint..BigInt$u20$as$u20$core..fmt..Display");
+        is_integer || is_debug && UNSHOWN.iter().any(|of_type| name.contains(of_type))
     };
     let functions = module.funcs.iter_local();
-    let debug: Vec<(FunctionId, Vec<_>)> = functions
-        .filter(|(id, _)| module.funcs.get(*id).name.as_deref().is_some_and(is_debug))
+    let unshown: Vec<(FunctionId, Vec<_>)> = functions
+        .filter(|(id, _)| {
+            module
+                .funcs
+                .get(*id)
+                .name
+                .as_deref()
+                .is_some_and(is_unshown)
+        })
         .map(|(id, function)| (id, function.args.clone()))
         .collect();
-    for (id, arguments) in debug {
+    for (id, arguments) in unshown {
         let parameters = vec![ValType::I32; arguments.len()];
         let mut builder = FunctionBuilder::new(&mut module.types, &parameters, &[ValType::I32]);
         // `Ok(())` of `fmt::Result`.
