@@ -22,6 +22,7 @@ mod repeats;
 mod row_order;
 mod seen;
 mod sort;
+mod sort_item;
 mod sort_key;
 mod spread;
 mod summary;

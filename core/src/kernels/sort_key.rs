@@ -8,8 +8,8 @@ use super::column::{Column, NO_VALUE, push_codes};
 use super::error::{KernelError, with_room};
 use super::key::{Key, Keyed, Physical, each_boolean, with_native};
 use super::prefixes::Prefixes;
-use super::radix::Item;
 use super::seen::Seen;
+use super::sort_item::Item;
 use super::texts::{GOES_ON, TEXT_BYTES, Texts, text_key};
 
 /// The rank of NaN, whose key is the greatest, whatever the direction. Other ranks begin with 1, so that no

@@ -1,15 +1,13 @@
 mod division;
-mod item;
 
 use std::ops::Range;
 use std::sync::Arc;
 
 use self::division::{Division, Group, Phase, State};
-pub(super) use self::item::Item;
-use self::item::{insertion_sort, put_rows, reserve};
 use super::error::{KernelError, filled, with_room};
 use super::leading::Leading;
 use super::row_order::RowOrder;
+use super::sort_item::{Item, insertion_sort, put_rows, reserve};
 use super::sort_key::{Block, Level, SortColumn};
 
 /// The rows of a group that is sorted by insertion.

@@ -1,11 +1,11 @@
-use crate::kernels::error::{KernelError, no_room};
+use super::error::{KernelError, no_room};
 
 /// A row, with its key at the level of its group.
 #[derive(Debug, Clone, Copy, Default)]
 #[repr(C, packed(4))]
-pub(in crate::kernels) struct Item {
-    pub(in crate::kernels) key: u64,
-    pub(in crate::kernels) row: u32,
+pub(super) struct Item {
+    pub(super) key: u64,
+    pub(super) row: u32,
 }
 
 /// A stable sort that is fast if few items are far from their places.
