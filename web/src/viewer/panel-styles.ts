@@ -181,7 +181,7 @@ export const panelStyles = css`
   .values .list small {
     flex: none;
     margin-inline-start: auto;
-    padding-inline: 8px 4px;
+    padding-inline: 8px 12px;
   }
   .values .list .unusual {
     color: var(--_muted);

@@ -12,8 +12,10 @@ const POWERS = ["", "K", "M", "B", "T"] as const;
 /** Where room is little, counts from here on are shortened. */
 const MAX_WRITTEN = 100_000;
 
-/** Where room is little, longer numbers are rounded. */
+/** Longer numbers are rounded below the plot; if both are longer together than fit into most columns, shorter ones too. */
 const MAX_NUMBER_CHARS = 9;
+const MAX_NUMBERS_CHARS = 10;
+const MAX_OF_LONG_CHARS = 5;
 /** Texts longer than this are cut. */
 const MAX_TEXT_CHARS = 100;
 
@@ -162,15 +164,18 @@ function axisOf({ type, top, min, max }: Summary, shown: Summary): [string, stri
     return [quoted(most.value), percent(most.count, shown.rows)];
   }
   if (min === null || max === null) return ["", ""];
-  const short = isNumericType(type) ? shortNumber : isOnOneDay(min, max) ? quoted : dayOf;
+  const isLong = min !== max && min.length + max.length > MAX_NUMBERS_CHARS;
+  const maxChars = isLong ? MAX_OF_LONG_CHARS : MAX_NUMBER_CHARS;
+  const number = (text: string) => shortNumber(text, maxChars);
+  const short = isNumericType(type) ? number : isOnOneDay(min, max) ? quoted : dayOf;
   return min === max ? [short(min), ""] : [short(min), short(max)];
 }
 
-/** A number as text; long numbers are rounded to three digits. */
-function shortNumber(text: string): string {
+/** A number as text; if it is longer than `maxChars`, it is rounded to three digits. */
+function shortNumber(text: string, maxChars: number): string {
   const value = Number(text);
   const size = Math.abs(value);
-  if (text.length <= MAX_NUMBER_CHARS) return text;
+  if (text.length <= maxChars) return text;
   return size !== 0 && (size < 1e-3 || size >= 1e15)
     ? value.toExponential(2)
     : compactNumber(value);
