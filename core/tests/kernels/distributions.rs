@@ -280,6 +280,21 @@ fn every_distribution_is_sorted_as_the_slow_way_does() {
 }
 
 #[test]
+fn texts_that_differ_only_in_their_last_bytes_are_sorted() {
+    let same = "so it goes on ".repeat(50_000);
+    let texts = ["b", "a", "", "b", "a"].map(|end| same.clone() + end);
+    let texts: ArrayRef = Arc::new(StringArray::from_iter_values(texts));
+    let batch = RecordBatch::try_from_iter([("text", texts)]).unwrap();
+    let decoder = decode(&stream(&[batch]));
+    let table = decoder.table().unwrap();
+    let rows = RowOrder::List(vec![0, 1, 2, 3, 4]);
+    let sorted = sort(table, &rows, &[key("text", false)]).unwrap();
+    assert_eq!(sorted, [2, 1, 4, 0, 3]);
+    let sorted = sort(table, &rows, &[key("text", true)]).unwrap();
+    assert_eq!(sorted, [0, 3, 1, 4, 2]);
+}
+
+#[test]
 fn rows_that_arrive_meanwhile_are_neither_sorted_nor_filtered() {
     let mut num_tables = 0;
     for seed in (0..NUM_ROUNDS).map(|round| SEED + 4000 + round) {

@@ -12,7 +12,7 @@ const POWERS = ["", "K", "M", "B", "T"] as const;
 /** Where room is little, counts from here on are shortened. */
 const MAX_WRITTEN = 100_000;
 
-/** Longer numbers are rounded below the plot; if both are longer together than fit into most columns, shorter ones too. */
+/** Longer numbers are rounded below the plot; if both of them are long together, shorter ones too. */
 const MAX_NUMBER_CHARS = 9;
 const MAX_NUMBERS_CHARS = 10;
 const MAX_OF_LONG_CHARS = 5;

@@ -47,9 +47,12 @@ pub(super) struct Radix {
     /// The rows that have their places.
     order: Vec<u32>,
     block: Block,
-    /// Groups of a few rows with equal keys, and the level that decides.
-    equal: Vec<(Range<usize>, Level)>,
+    /// Room for the groups of rows with equal keys, and for those that they become.
+    equal: (Groups, Groups),
 }
+
+/// Groups of a few items, with the level at which they differ.
+type Groups = Vec<(Range<usize>, Level)>;
 
 impl Radix {
     /// A sort of the rows of `base`.
@@ -77,7 +80,7 @@ impl Radix {
             divided: 0.0,
             order: Vec::new(),
             block: Block::default(),
-            equal: Vec::new(),
+            equal: Default::default(),
         })
     }
 
@@ -235,34 +238,25 @@ impl Radix {
     /// Sorts items that have keys. Among rows with equal keys, the next bytes of texts decide; those of all of them are
     /// read together.
     fn sort_read(&mut self, start: usize, len: usize, level: Level) {
-        let mut groups = std::mem::take(&mut self.equal);
+        let (mut groups, mut next) = std::mem::take(&mut self.equal);
         groups.push((start..start + len, level));
-        let mut at = 0;
-        while at < groups.len() {
-            let read = groups.len();
-            for index in at..read {
-                let (group, level) = groups[index].clone();
+        while !groups.is_empty() {
+            for (group, level) in groups.drain(..) {
                 insertion_sort(&mut self.items[group.clone()]);
                 if !self.is_last(level) {
-                    self.find_equal(group, level, &mut groups);
+                    self.find_equal(group, level, &mut next);
                 }
             }
-            for (group, level) in &groups[read..] {
+            for (group, level) in &next {
                 self.columns[level.column].read_texts_of(*level, &mut self.items[group.clone()]);
             }
-            at = read;
+            std::mem::swap(&mut groups, &mut next);
         }
-        groups.clear();
-        self.equal = groups;
+        self.equal = (groups, next);
     }
 
     /// Adds the groups of rows with equal keys, if the next bytes of texts decide; sorts the others.
-    fn find_equal(
-        &mut self,
-        group: Range<usize>,
-        level: Level,
-        groups: &mut Vec<(Range<usize>, Level)>,
-    ) {
+    fn find_equal(&mut self, group: Range<usize>, level: Level, groups: &mut Groups) {
         let mut first = group.start;
         while first < group.end {
             let key = self.items[first].key;
