@@ -95,15 +95,14 @@ export const viewerStyles = css`
     height: 100%;
     background: var(--_accent);
     transform-origin: 0 0;
-    transition: transform 120ms linear;
   }
   .progress:dir(rtl) > div {
     transform-origin: 100% 0;
   }
   .progress.unknown > div {
     width: 30%;
-    /* In steps, because each frame takes processor time from the rows, above all from the first ones. */
-    animation: sweep 1.2s steps(12) 0.5s infinite backwards;
+    /* In few steps, because each frame takes processor time from the rows, above all without a graphics card. */
+    animation: sweep 1.6s steps(5) 0.5s infinite backwards;
   }
   .progress.waiting > div,
   .progress.interrupted > div {
@@ -252,6 +251,11 @@ export const viewerStyles = css`
   .dot.arranging,
   .dot.connecting {
     background: var(--_accent);
+  }
+  /* Not while rows arrive: their number changes. */
+  .dot.running,
+  .dot.arranging,
+  .dot.connecting {
     animation: pulse 1.4s steps(5) 0.5s infinite;
   }
   .dot.complete {
@@ -404,7 +408,6 @@ export const viewerStyles = css`
     .dot,
     .progress > div {
       animation-duration: 0s;
-      transition: none;
     }
     .progress.unknown > div {
       width: 100%;

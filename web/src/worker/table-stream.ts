@@ -22,7 +22,7 @@ import {
 import { type ResultAccess, WindowedTable } from "./windowed-table.js";
 
 /** Minimum time between two progress reports, because each of them redraws the page. */
-const PROGRESS_INTERVAL_MS = 100;
+const PROGRESS_INTERVAL_MS = 200;
 /** A pause this long closes the connection, which other requests may need. */
 const MAX_PAUSE_MS = 5000;
 
