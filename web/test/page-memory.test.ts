@@ -64,6 +64,18 @@ test("tables of a page take what they need of its memory, and later ones what is
   expect((await opened(30)).state).toBe("complete");
 });
 
+test("a table that paused goes on when the page gets more memory", async () => {
+  setPageMemory(PAGE_BYTES);
+  const [large, late] = [await opened(90), await opened(90)];
+  expect(large.state).toBe("complete");
+  expect(late.paused).toBeDefined();
+  setPageMemory(PAGE_BYTES / 2);
+  expect(late.paused).toBeDefined();
+  setPageMemory(2 * PAGE_BYTES);
+  await late.done;
+  expect(late.numRows).toBe(90 * ROWS_OF_BATCH);
+});
+
 test("a table takes its own budget at most, and a page that sets nothing lets it", async () => {
   setPageMemory(PAGE_BYTES);
   const narrow = await opened(90, PAGE_BYTES / 2);

@@ -14,8 +14,8 @@ const shares = new Set<MemoryShare>();
 /**
  * Sets how much memory the rows of all tables of this page may take together, in bytes; default 2 GiB, or the
  * `memoryBytes` of a table if that is more. Tables that are open keep what they have, because the memory of a WebAssembly
- * module does not shrink. A table that comes later gets what they leave, but at least 1/32 of the page's budget. Throws
- * `bad_parameter` unless `bytes` is a positive number or undefined.
+ * module does not shrink. A table that comes later gets what they leave, but at least 1/32 of the page's budget. A table
+ * that paused goes on if there is more now. Throws `bad_parameter` unless `bytes` is a positive number or undefined.
  */
 export function setPageMemory(bytes: number | undefined): void {
   if (bytes !== undefined && !(bytes > 0)) {
@@ -25,11 +25,12 @@ export function setPageMemory(bytes: number | undefined): void {
     );
   }
   pageBytes = bytes;
+  for (const share of [...shares]) share.onFree();
 }
 
 /** What one table may take of the page's budget. Closing it gives that back. */
 export class MemoryShare {
-  /** Called when another table has given something back. */
+  /** Called when there may be more for it: another table has given something back, or the page has another budget. */
   onFree: () => void = () => undefined;
   #maxBytes: number;
   #bytes: number;
