@@ -6,9 +6,11 @@ const MIN_TEXTS: usize = 4;
 /// Beginnings that one code stands for have at most so many parts.
 const MAX_PARTS: usize = 64;
 
-/// The maximum number of bytes in common that are skipped at once, and of all of them.
+/// The maximum number of bytes in common that are skipped at once.
 const MAX_COMMON_BYTES: usize = 4096;
-const MAX_TREE_BYTES: usize = 1 << 20;
+
+/// After the comparison of so many bytes, no longer beginnings get codes: the sample is read in one step.
+const MAX_COMPARED_BYTES: usize = 8 << 20;
 
 /// Short codes, in the order of the texts, for the beginnings that many texts of a column have in common, such as the
 /// hosts of addresses and the folders of paths. The first key of a text has the code of its beginning in its upper
@@ -53,7 +55,8 @@ impl Prefixes {
         };
         let mut sample: Vec<_> = sample.iter().map(|text| (0, *text)).collect();
         prefixes.gaps[0] = prefixes.add_code(0);
-        prefixes.add_node(0, &mut sample, 0);
+        let mut left_bytes = MAX_COMPARED_BYTES;
+        prefixes.add_node(0, &mut sample, 0, &mut left_bytes);
         prefixes.gaps[1] = prefixes.add_code(0);
         let num_code_bits = prefixes.depths.len().ilog2() + 1;
         (prefixes.num_bytes, prefixes.num_count_bits) = match num_code_bits {
@@ -70,14 +73,21 @@ impl Prefixes {
     }
 
     /// Adds a node for texts with the same bytes before `start`. Returns its index.
-    fn add_node(&mut self, start: usize, sample: &mut [(u64, &[u8])], num_above: usize) -> u32 {
+    fn add_node(
+        &mut self,
+        start: usize,
+        sample: &mut [(u64, &[u8])],
+        num_above: usize,
+        left_bytes: &mut usize,
+    ) -> u32 {
         let common = common_bytes(sample, start);
+        *left_bytes = left_bytes.saturating_sub(common.len() * sample.len());
         let depth = start + common.len();
         for (key, text) in &mut *sample {
             *key = text_key(text, depth);
         }
         sample.sort_unstable_by_key(|(key, _)| *key);
-        let is_full = num_above == MAX_PARTS || self.common.len() > MAX_TREE_BYTES;
+        let is_full = num_above == MAX_PARTS || *left_bytes == 0;
         let parts = sample.chunk_by_mut(|(key, _), (next, _)| key == next);
         let parts: Vec<_> = parts
             .filter(|part| !is_full && part.len() >= MIN_TEXTS && part[0].0 != 0)
@@ -98,7 +108,8 @@ impl Prefixes {
         let num_parts = parts.len();
         for (at, part) in parts.into_iter().enumerate() {
             self.gaps[first_gap + at] = self.add_code(depth);
-            self.children[first_key + at] = self.add_node(depth + TEXT_BYTES, part, num_above + 1);
+            self.children[first_key + at] =
+                self.add_node(depth + TEXT_BYTES, part, num_above + 1, left_bytes);
         }
         self.gaps[first_gap + num_parts] = self.add_code(depth);
         index
