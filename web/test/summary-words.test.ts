@@ -141,6 +141,7 @@ test("if room is little, long numbers are rounded and timestamps cut to their da
   expect(ends("int64", "-9223372036854775808", "5")).toEqual(["-9.22e+18", "5"]);
   expect(ends("decimal128(15, 2)", "901.00", "1104949.50")).toEqual(["901", "1.1M"]);
   expect(ends("int64", "210349", "435291")).toEqual(["210K", "435K"]);
+  expect(ends("int64", "210349", "210352")).toEqual(["210349", "210352"]);
   expect(ends("int64", "-1116", "1688")).toEqual(["-1116", "1688"]);
   expect(ends("timestamp[s]", "2001-01-01 00:00:00", "2001-07-01 00:00:00")).toEqual([
     "2001-01-01",

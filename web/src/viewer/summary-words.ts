@@ -12,7 +12,10 @@ const POWERS = ["", "K", "M", "B", "T"] as const;
 /** Where room is little, counts from here on are shortened. */
 const MAX_WRITTEN = 100_000;
 
-/** Longer numbers are rounded below the plot; if both of them are long together, shorter ones too. */
+/**
+ * Longer numbers are rounded below the plot; if both of them are long together, shorter ones too, unless that makes them
+ * equal.
+ */
 const MAX_NUMBER_CHARS = 9;
 const MAX_NUMBERS_CHARS = 10;
 const MAX_OF_LONG_CHARS = 5;
@@ -164,11 +167,14 @@ function axisOf({ type, top, min, max }: Summary, shown: Summary): [string, stri
     return [quoted(most.value), percent(most.count, shown.rows)];
   }
   if (min === null || max === null) return ["", ""];
-  const isLong = min !== max && min.length + max.length > MAX_NUMBERS_CHARS;
-  const maxChars = isLong ? MAX_OF_LONG_CHARS : MAX_NUMBER_CHARS;
-  const number = (text: string) => shortNumber(text, maxChars);
+  const number = (text: string) => shortNumber(text, MAX_NUMBER_CHARS);
   const short = isNumericType(type) ? number : isOnOneDay(min, max) ? quoted : dayOf;
-  return min === max ? [short(min), ""] : [short(min), short(max)];
+  if (min === max) return [short(min), ""];
+  if (isNumericType(type) && min.length + max.length > MAX_NUMBERS_CHARS) {
+    const [least, most] = [min, max].map((text) => shortNumber(text, MAX_OF_LONG_CHARS));
+    if (least !== undefined && most !== undefined && least !== most) return [least, most];
+  }
+  return [short(min), short(max)];
 }
 
 /** A number as text; if it is longer than `maxChars`, it is rounded to three digits. */
