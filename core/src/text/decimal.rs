@@ -16,8 +16,7 @@ pub(crate) fn write(
     CellKind::Value
 }
 
-/// The digits of an integer. That of `i256` itself needs a library for integers of any size, a tenth of the wasm
-/// module.
+/// The digits of an integer. What `i256` has for this needs a library for integers of any size, 3 % of the wasm module.
 fn integer(value: i256) -> String {
     const LOW_DIGITS: u32 = 38;
     if let Some(value) = value.to_i128() {
