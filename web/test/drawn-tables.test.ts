@@ -95,7 +95,7 @@ class DrawnTable {
 
   async open(): Promise<void> {
     await this.pool.requestFirst(undefined);
-    await this.stream.open(Promise.resolve(this.decoder), false, this.share.bytes);
+    await this.stream.open(Promise.resolve(this.decoder), undefined, this.share.bytes);
   }
 
   get numRows(): number {

@@ -10,7 +10,7 @@ import manifest from "../package.json" with { type: "json" };
 import { ReplayServer } from "./replay.js";
 
 /** Size limit of the element, its worker and the grid together, in bytes of gzip. */
-const MAX_GZIP_BYTES = 61.25 * 1024;
+const MAX_GZIP_BYTES = 61 * 1024;
 
 /** Size limit of the single-file bundle, uncompressed. */
 const MAX_INLINE_BYTES = 1.2 * 1024 * 1024;

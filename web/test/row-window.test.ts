@@ -51,3 +51,21 @@ test("an empty window is valid, a cell outside is an error", () => {
 test("a window that is too short for its cells is refused", () => {
   expect(() => new RowWindow(new Uint8Array(9), 0, 1, 2)).toThrow(/2 cells cannot be 9 bytes/);
 });
+
+test("a part has the same cells as the window", () => {
+  const cells = Array.from({ length: 12 }, (_, index) => ({
+    text: index === 7 ? "" : `cell ${index}`.padEnd(index + 6, "·"),
+    kind: index === 7 ? CellKind.null : CellKind.value,
+  }));
+  const window = new RowWindow(pack(cells), 10, 14, 3);
+  const part = window.part(11, 14, Uint32Array.of(2, 1));
+  expect(part).toMatchObject({ start: 11, end: 14, numColumns: 2 });
+  for (const [position, column] of [2, 1].entries()) {
+    expect(part.texts(position)).toEqual(window.texts(column).slice(1));
+    expect(part.validity(position)).toEqual(window.validity(column).slice(1));
+    for (const row of [11, 12, 13]) {
+      expect(part.text(row, position)).toBe(window.text(row, column));
+      expect(part.kind(row, position)).toBe(window.kind(row, column));
+    }
+  }
+});

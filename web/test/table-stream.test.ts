@@ -5,6 +5,7 @@ import { yieldToEventLoop } from "../src/rpc/event-loop.js";
 import type { Notices } from "../src/rpc/messages.js";
 import { BodyDecoder, type WasmDecoder } from "../src/worker/body-decoder.js";
 import { TableStream } from "../src/worker/table-stream.js";
+import type { WasmView } from "../src/worker/wasm-kernels.js";
 
 /**
  * A decoder of a toy format: `S` is the schema, each `R` a row, `E` the marker, and `(` and `)` begin
@@ -34,10 +35,14 @@ function toyDecoder(): BodyDecoder {
     schemaJson: () => (text.includes("S") ? '{"fields":[],"metadata":{}}' : undefined),
     numRows: () => rows(),
     numBatches: () => 0,
+    allRows: () => ({ free: () => undefined }) as WasmView,
+    window: () => new Uint8Array(),
   } as Partial<WasmDecoder> as WasmDecoder;
   const rows = () => text.split("R").length - 1;
   return new BodyDecoder(decoder, memory);
 }
+
+const FIRST_CELLS = { numRows: 2, numColumns: 1, maxChars: 0 };
 
 /** Called when a shown table has rows, with its stream and the number of requested pieces. */
 type OnRows = (stream: TableStream, numAsked: () => number) => void;
@@ -76,7 +81,7 @@ async function run(
     else if (name === "progress") onRows?.(stream, () => pieces.length - left.length);
   });
   try {
-    const opened = await stream.open(Promise.resolve(toyDecoder()), onRows !== undefined);
+    const opened = await stream.open(Promise.resolve(toyDecoder()), onRows && FIRST_CELLS);
     if (stopAfterMs !== undefined) setTimeout(() => stream.stop(), stopAfterMs);
     return { ...(await ended), rowsAtFirst: opened.progress.rows };
   } finally {

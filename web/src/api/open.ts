@@ -1,4 +1,5 @@
 import { ColonnadeError, cancelledError, isWorkerGone } from "../model/errors.js";
+import type { FirstCells } from "../rpc/messages.js";
 import {
   canOpenAgain,
   type PreparedSource,
@@ -43,8 +44,8 @@ export function open(source: TableSource, options: OpenOptions = {}): Promise<Ta
 export interface ElementOptions {
   /** The expected number of rows, known because the server sorts a table of that many rows. */
   numRows?: number | undefined;
-  /** A viewer shows the table: after the first rows, reading pauses until they are painted. */
-  isShown?: boolean;
+  /** A viewer shows these cells: after the first rows, reading pauses until they are painted. */
+  firstCells?: FirstCells | undefined;
   /** Instead of the page's budget. */
   memoryBytes?: number;
   /** The server sorts or filters the rows, so that their numbers are not known. */

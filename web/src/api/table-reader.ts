@@ -1,7 +1,8 @@
 import { ColonnadeError } from "../model/errors.js";
-import type { RowWindow } from "../model/row-window.js";
+import { RowWindow } from "../model/row-window.js";
 import type { Schema } from "../model/schema.js";
 import { framePainted } from "../rpc/event-loop.js";
+import type { FirstCells } from "../rpc/messages.js";
 import type { Requester } from "../rpc/requester.js";
 import { clampRow, type RowRange, type RowReader, View } from "./row-reader.js";
 
@@ -19,13 +20,29 @@ export class TableReader extends View {
   /** Whether the worker waits until the first rows are painted. */
   #isPaintAwaited: boolean;
   readonly #isArranged: boolean;
+  readonly #firstCells: FirstCells | undefined;
+  /** The first cells, which came with the schema, until they are painted. */
+  #first: RowWindow | undefined;
 
   /** @param isArranged whether the server sorted or filtered the rows, so that their numbers are not known */
-  constructor(requester: Requester, table: ArrivingTable, isShown: boolean, isArranged: boolean) {
+  constructor(
+    requester: Requester,
+    table: ArrivingTable,
+    firstCells: FirstCells | undefined,
+    isArranged: boolean,
+  ) {
     super(requester, table.schema, { view: 0, numRows: 0, isDone: true });
     this.#table = table;
     this.#isArranged = isArranged;
-    this.#isPaintAwaited = isShown;
+    this.#firstCells = firstCells;
+    this.#isPaintAwaited = firstCells !== undefined;
+  }
+
+  /** Takes the first cells. */
+  keepFirst(packed: Uint8Array<ArrayBuffer> | undefined): void {
+    const { numRows = 0, numColumns = 0 } = this.#firstCells ?? {};
+    const columns = Math.min(numColumns, this.schema.fields.length);
+    if (packed) this.#first = new RowWindow(packed, 0, Math.min(numRows, this.numRows), columns);
   }
 
   override get schema(): Schema {
@@ -50,12 +67,22 @@ export class TableReader extends View {
   override close(): void {}
 
   override async window(...args: Parameters<RowReader["window"]>): Promise<RowWindow> {
-    const window = await super.window(...args);
+    const window = this.#partOfFirst(...args) ?? (await super.window(...args));
     if (this.#isPaintAwaited && window.end > window.start) {
       this.#isPaintAwaited = false;
-      void framePainted().then(() => this.requester.send("painted", null));
+      void framePainted().then(() => {
+        this.#first = undefined;
+        this.requester.send("painted", null);
+      });
     }
     return window;
+  }
+
+  #partOfFirst(...[range, columns, maxChars]: Parameters<RowReader["window"]>) {
+    const [first, end] = [this.#first, clampRow(range.end, this.numRows)];
+    if (first === undefined || maxChars !== this.#firstCells?.maxChars || end > first.end) return;
+    if (columns.some((column) => column >= first.numColumns)) return;
+    return first.part(clampRow(range.start, end), end, columns);
   }
 
   /** A windowed table may have more rows than are known, so the worker looks for them. */

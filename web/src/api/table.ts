@@ -11,7 +11,7 @@ import type { RowWindow } from "../model/row-window.js";
 import type { Schema } from "../model/schema.js";
 import type { Summary } from "../model/summary.js";
 import type { UrlSource } from "../model/wire-source.js";
-import type { NoticeName, Notices, WasmModule } from "../rpc/messages.js";
+import type { FirstCells, NoticeName, Notices, WasmModule } from "../rpc/messages.js";
 import { Requester } from "../rpc/requester.js";
 import { MemoryShare } from "./page-memory.js";
 import type {
@@ -86,7 +86,7 @@ interface StartOptions {
   memoryBytes: number;
   totalRows: number | undefined;
   wasm: WasmModule | string | undefined;
-  isShown?: boolean;
+  firstCells?: FirstCells | undefined;
   isArranged?: boolean;
 }
 
@@ -134,7 +134,7 @@ export class Table extends EventTarget {
     options: StartOptions,
   ): Promise<Table> {
     const table = new Table(worker, prepared, options);
-    const { wasm, signal, isShown = false } = options;
+    const { wasm, signal, firstCells } = options;
     const memoryBytes = table.#share?.bytes ?? options.memoryBytes;
     signal?.addEventListener("abort", () => table.cancel(), { signal: table.#ended.signal });
     const released = table.#released.signal;
@@ -144,11 +144,12 @@ export class Table extends EventTarget {
       await table.#pool.requestFirst(signal);
       // The user left the page meanwhile: a return to it must not continue this table.
       if (table.#state !== "streaming") throw cancelledError();
-      const params = { source: prepared.wire, memoryBytes, wasm, isShown };
+      const params = { source: prepared.wire, memoryBytes, wasm, firstCells };
       const { transfer } = prepared;
       const opened = await table.#requester.request("open", params, { signal, transfer });
       table.#schema = opened.schema;
       table.#setProgress(opened.progress);
+      table.#rows.keepFirst(opened.firstCells);
     } catch (thrown) {
       table.close();
       throw table.#error ?? thrown;
@@ -161,7 +162,7 @@ export class Table extends EventTarget {
   private constructor(
     worker: TableWorker,
     prepared: PreparedSource,
-    { totalRows, memoryBytes, isShown = false, isArranged = false }: StartOptions,
+    { totalRows, memoryBytes, firstCells, isArranged = false }: StartOptions,
   ) {
     super();
     this.#worker = worker;
@@ -173,7 +174,7 @@ export class Table extends EventTarget {
     if (this.#share) this.#share.onFree = () => this.#takeFreed();
     this.#expectEnd();
     this.#requester = new Requester(worker, (name, data) => this.#onNotice(name, data));
-    this.#rows = new TableReader(this.#requester, this, isShown, isArranged);
+    this.#rows = new TableReader(this.#requester, this, firstCells, isArranged);
     const { wire } = prepared;
     this.#pool = new PoolServer(wire.kind === "url" ? poolOf(wire.url) : undefined, (message) => {
       this.#requester.send("slot", message);

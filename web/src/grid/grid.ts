@@ -398,9 +398,10 @@ export class Grid {
   }
 
   #onResize(): void {
-    const { widthPx, heightPx } = this.#viewport.measure();
-    this.#layer.style.width = `${widthPx}px`;
-    this.#layer.style.height = `${heightPx}px`;
+    const size = this.#viewport.measure();
+    if (size === undefined) return;
+    this.#layer.style.width = `${size.widthPx}px`;
+    this.#layer.style.height = `${size.heightPx}px`;
     this.#layOut();
     this.#moveTo(this.topRow);
     this.#viewport.restoreScroll();
@@ -435,6 +436,8 @@ export class Grid {
   }
 
   #draw(): void {
+    // If the grid has just been shown, so that this frame has its rows.
+    if (!this.#viewport.isShown) this.#onResize();
     const { topRow, scrollLeftPx, rowHeightPx, columnsPx, rows } = this.#viewport;
     const { layout, fields, alignments } = this.#columns;
     const columns = layout.visible(scrollLeftPx, columnsPx);

@@ -73,11 +73,13 @@ export class Viewport {
     };
   }
 
-  /** Measures the scroller; returns its size in px. */
-  measure(): { widthPx: number; heightPx: number } {
-    this.#heightPx = this.#scroller.clientHeight;
-    this.#widthPx = this.#scroller.clientWidth;
-    return { widthPx: this.#widthPx, heightPx: this.#heightPx };
+  /** Measures the scroller; returns its size in px if it has changed. */
+  measure(): { widthPx: number; heightPx: number } | undefined {
+    const { clientWidth: widthPx, clientHeight: heightPx } = this.#scroller;
+    if (widthPx === this.#widthPx && heightPx === this.#heightPx) return undefined;
+    this.#widthPx = widthPx;
+    this.#heightPx = heightPx;
+    return { widthPx, heightPx };
   }
 
   /** Sizes the scrolled content for columns of this total width. */

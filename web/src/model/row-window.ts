@@ -37,21 +37,30 @@ export class RowWindow {
   /** One after the last row. */
   readonly end: number;
   readonly numColumns: number;
-  readonly #ends: Uint32Array;
-  readonly #kinds: Uint8Array;
-  readonly #text: string;
+  readonly #cells: Cells;
+  /** The positions of the columns in the cells; undefined if these are all of them. */
+  readonly #columns: Uint32Array | undefined;
 
-  constructor(packed: Uint8Array<ArrayBuffer>, start: number, end: number, numColumns: number) {
-    const numCells = (end - start) * numColumns;
-    if (packed.byteLength < numCells * 5) {
-      throw new RangeError(`A window of ${numCells} cells cannot be ${packed.byteLength} bytes.`);
-    }
+  constructor(packed: Uint8Array<ArrayBuffer>, start: number, end: number, numColumns: number);
+  /** @internal Some of the cells, with the positions of its columns. */
+  constructor(cells: Cells, start: number, end: number, numColumns: number, columns: Uint32Array);
+  constructor(
+    packed: Uint8Array<ArrayBuffer> | Cells,
+    start: number,
+    end: number,
+    numColumns: number,
+    columns?: Uint32Array,
+  ) {
     this.start = start;
     this.end = end;
     this.numColumns = numColumns;
-    this.#ends = new Uint32Array(packed.buffer, packed.byteOffset, numCells);
-    this.#kinds = packed.subarray(numCells * 4, numCells * 5);
-    this.#text = utf8.decode(packed.subarray(numCells * 5));
+    this.#cells = packed instanceof Uint8Array ? unpack(packed, start, end, numColumns) : packed;
+    this.#columns = columns;
+  }
+
+  /** @internal Some of the rows and of the columns, which are given by their positions. */
+  part(start: number, end: number, columns: Uint32Array): RowWindow {
+    return new RowWindow(this.#cells, start, end, columns.length, columns);
   }
 
   /**
@@ -59,27 +68,28 @@ export class RowWindow {
    * column's position in this window, counted from 0.
    */
   kind(row: number, position: number): CellKind {
-    return (this.#cell(this.#kinds, row, position) & KIND_MASK) as CellKind;
+    return (this.#cell(this.#cells.kinds, row, position) & KIND_MASK) as CellKind;
   }
 
   /** Whether the text was cut. */
   isCut(row: number, position: number): boolean {
-    return (this.#cell(this.#kinds, row, position) & CUT_FLAG) !== 0;
+    return (this.#cell(this.#cells.kinds, row, position) & CUT_FLAG) !== 0;
   }
 
   /** The text; empty for null. */
   text(row: number, position: number): string {
-    const index = (row - this.start) * this.numColumns + position;
-    const start = index === 0 ? 0 : this.#ends[index - 1];
-    return this.#text.slice(start, this.#cell(this.#ends, row, position));
+    const { ends, text } = this.#cells;
+    const end = this.#cell(ends, row, position);
+    const index = this.#index(row, position);
+    return text.slice(index === 0 ? 0 : ends[index - 1], end);
   }
 
   /** All texts of a column; empty for null. */
   texts(position: number): string[] {
-    const [ends, text] = [this.#ends, this.#text];
+    const { ends, text, numColumns } = this.#cells;
     const texts: string[] = new Array(this.end - this.start);
-    for (let row = 0; row < texts.length; row++) {
-      const index = row * this.numColumns + position;
+    let index = this.#index(this.start, position);
+    for (let row = 0; row < texts.length; row++, index += numColumns) {
       texts[row] = text.slice(index === 0 ? 0 : ends[index - 1], ends[index]);
     }
     return texts;
@@ -87,17 +97,53 @@ export class RowWindow {
 
   /** For each row of a column, 1 for a value and 0 for null. */
   validity(position: number): Uint8Array {
+    const { kinds, numColumns } = this.#cells;
     const validity = new Uint8Array(this.end - this.start);
-    for (let row = 0; row < validity.length; row++) {
-      const kind = this.#kinds[row * this.numColumns + position] as number;
-      validity[row] = (kind & KIND_MASK) === CellKind.null ? 0 : 1;
+    let index = this.#index(this.start, position);
+    for (let row = 0; row < validity.length; row++, index += numColumns) {
+      validity[row] = ((kinds[index] as number) & KIND_MASK) === CellKind.null ? 0 : 1;
     }
     return validity;
   }
 
+  /** The position of a cell among all cells. */
+  #index(row: number, position: number): number {
+    const { start, numColumns } = this.#cells;
+    return (row - start) * numColumns + (this.#columns?.[position] ?? position);
+  }
+
   #cell(cells: Uint8Array | Uint32Array, row: number, position: number): number {
-    const value = cells[(row - this.start) * this.numColumns + position];
+    const value = cells[this.#index(row, position)];
     if (value === undefined) throw new RangeError(`No cell at row ${row}, position ${position}.`);
     return value;
   }
+}
+
+/** Cells that windows share. */
+interface Cells {
+  /** The first row. */
+  start: number;
+  numColumns: number;
+  ends: Uint32Array;
+  kinds: Uint8Array;
+  text: string;
+}
+
+function unpack(
+  packed: Uint8Array<ArrayBuffer>,
+  start: number,
+  end: number,
+  numColumns: number,
+): Cells {
+  const numCells = (end - start) * numColumns;
+  if (packed.byteLength < numCells * 5) {
+    throw new RangeError(`A window of ${numCells} cells cannot be ${packed.byteLength} bytes.`);
+  }
+  return {
+    start,
+    numColumns,
+    ends: new Uint32Array(packed.buffer, packed.byteOffset, numCells),
+    kinds: packed.subarray(numCells * 4, numCells * 5),
+    text: utf8.decode(packed.subarray(numCells * 5)),
+  };
 }

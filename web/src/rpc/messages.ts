@@ -61,24 +61,34 @@ export interface IdleWorker {
   idleBytes: number;
 }
 
+/** How many cells a viewer shows first. */
+export interface FirstCells {
+  numRows: number;
+  numColumns: number;
+  /** Texts longer than this are cut. */
+  maxChars: number;
+}
+
 /** The schema of a stream, and the progress when it was read. */
 export interface Opened {
   schema: Schema;
   progress: StreamProgress;
+  /** The first cells (`RowWindow`), if they are wanted and there are rows. */
+  firstCells: Uint8Array<ArrayBuffer> | undefined;
 }
 
 /** Requests to the worker. Each gets one answer, or an error. */
 export interface Requests {
   open: {
     /**
-     * `wasm` is the module or its address, if not beside the worker. If `isShown`, the page reads a
-     * window as soon as rows have arrived.
+     * `wasm` is the module or its address, if not beside the worker. With `firstCells`, the page shows
+     * the table.
      */
     params: {
       source: WireSource;
       memoryBytes: number;
       wasm: WasmModule | string | undefined;
-      isShown: boolean;
+      firstCells: FirstCells | undefined;
     };
     result: Opened;
   };

@@ -128,7 +128,7 @@ export class Arranger {
   async rowsFiltered(filter: Predicate | null, signal: AbortSignal) {
     const [base, shown, sort] = [this.#base, this.#shown, this.#applied.sort];
     const isShown = isSameArrangement({ sort, filter }, this.#applied);
-    const options = { memoryBytes: 2 ** 20, isShown: false };
+    const options = { memoryBytes: 2 ** 20, firstCells: undefined };
     const rows =
       shown && isShown ? shown : await this.#make({ sort: [], filter }, true, signal, options);
     const isOpened = rows.table !== base && !isShown;

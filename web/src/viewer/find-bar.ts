@@ -1,5 +1,4 @@
 import { html, nothing } from "lit";
-import { createRef, ref } from "lit/directives/ref.js";
 import type { CellRect } from "../grid/cache.js";
 import type { CellPosition } from "../grid/keyboard.js";
 import { type CellMark, markKey } from "../grid/rows.js";
@@ -16,7 +15,7 @@ export { findStyles as styles } from "./find-styles.js";
 /** What the find bar needs of the viewer. */
 export interface FindBarHost {
   /** The viewer, whose filter can be changed. */
-  readonly viewer: { filter: Predicate | null };
+  readonly viewer: { filter: Predicate | null; readonly shadowRoot: ShadowRoot | null };
   requestUpdate(): void;
   /** Resolves when rendering is done. */
   whenUpdated(): Promise<boolean>;
@@ -42,7 +41,6 @@ const REST_MS = 250;
 /** The find bar above the rows: finds a text in cells and column names. */
 export class FindBar {
   readonly #host: FindBarHost;
-  readonly #input = createRef<HTMLInputElement>();
   #isOpen = false;
   #text = "";
   #matchCase = false;
@@ -66,14 +64,18 @@ export class FindBar {
     this.#host = host;
   }
 
+  get #input(): HTMLInputElement | null | undefined {
+    return this.#host.viewer.shadowRoot?.querySelector(".find input");
+  }
+
   /** Opens the bar, or gives it the focus again. */
   async open(): Promise<void> {
     if (!this.#isOpen) this.#begin(false);
     this.#isOpen = true;
     this.#host.requestUpdate();
     await this.#host.whenUpdated();
-    this.#input.value?.focus();
-    this.#input.value?.select();
+    this.#input?.focus();
+    this.#input?.select();
   }
 
   /** Closes the bar, stops the search and removes the marks. */
@@ -117,7 +119,6 @@ export class FindBar {
         spellcheck="false"
         .value=${this.#text}
         @input=${this.#onInput}
-        ${ref(this.#input)}
       />
       <label><input type="checkbox" .checked=${this.#matchCase} @change=${this.#onCase} />Match case</label>
       <label title="Search only the selected columns">
@@ -188,7 +189,7 @@ export class FindBar {
     // In Safari, the key that ends the composition of an input method comes after its end, with this code.
     if (event.isComposing || event.keyCode === 229) return;
     if (event.key === "Escape") this.close();
-    else if (event.key === "Enter" && event.target === this.#input.value) {
+    else if (event.key === "Enter" && event.target === this.#input) {
       this.#go(event.shiftKey ? -1 : 1);
     } else return;
     event.preventDefault();

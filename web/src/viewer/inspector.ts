@@ -1,5 +1,4 @@
 import { html, nothing, type TemplateResult } from "lit";
-import { createRef, ref } from "lit/directives/ref.js";
 import type { CellPosition } from "../grid/keyboard.js";
 import { formatCount } from "../model/counts.js";
 import { ColonnadeError } from "../model/errors.js";
@@ -13,7 +12,10 @@ export { inspectorStyles as styles } from "./inspector-styles.js";
 
 /** What the inspector needs of the viewer. */
 export interface InspectorHost {
-  readonly viewer: EventTarget & { readonly fieldColumns: boolean };
+  readonly viewer: EventTarget & {
+    readonly fieldColumns: boolean;
+    readonly shadowRoot: ShadowRoot | null;
+  };
   requestUpdate(): void;
   /** Resolves when rendering is done. */
   whenUpdated(): Promise<boolean>;
@@ -43,7 +45,6 @@ const BYTES_PER_PAGE = 64 * 1024;
 /** A dialog that shows a whole cell: text, nested values as a tree, bytes, and images if the policy allows. */
 export class Inspector {
   readonly #host: InspectorHost;
-  readonly #dialog = createRef<HTMLDialogElement>();
   #inspected: Inspected | undefined;
   /** Whether a cell was chosen, and the dialog is not drawn yet. */
   #isOpening = false;
@@ -55,6 +56,10 @@ export class Inspector {
 
   constructor(host: InspectorHost) {
     this.#host = host;
+  }
+
+  get #dialog(): HTMLDialogElement | null | undefined {
+    return this.#host.viewer.shadowRoot?.querySelector("dialog.inspector");
   }
 
   /** Shows a cell. */
@@ -71,7 +76,7 @@ export class Inspector {
     await this.#host.whenUpdated();
     if (this.#inspected !== inspected) return;
     this.#isOpening = false;
-    this.#dialog.value?.showModal();
+    this.#dialog?.showModal();
     try {
       const range = { start: position.row, end: position.row + 1 };
       const [texts] = await shown.rows.text(range, [column]);
@@ -86,7 +91,7 @@ export class Inspector {
   /** Closes the dialog, if it is open. */
   close(): void {
     if (!this.#isOpening) {
-      this.#dialog.value?.close();
+      this.#dialog?.close();
       return;
     }
     this.#isOpening = false;
@@ -103,7 +108,6 @@ export class Inspector {
       class="inspector"
       part="inspector"
       aria-labelledby="inspected"
-      ${ref(this.#dialog)}
       @close=${this.#onClose}
       @click=${this.#onBackdrop}
     >

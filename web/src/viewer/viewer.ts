@@ -3,6 +3,7 @@ import { type ElementOptions, openFor } from "../api/open.js";
 import type { View } from "../api/row-reader.js";
 import { canOpenAgain, type TableSource } from "../api/source.js";
 import type { Table, TableProgress } from "../api/table.js";
+import { TILE_ROWS } from "../grid/cache.js";
 import { Grid } from "../grid/grid.js";
 import { headerStyles } from "../grid/header-styles.js";
 import { gridStyles } from "../grid/styles.js";
@@ -49,6 +50,8 @@ import { Tools } from "./tools.js";
 const ROW_HEIGHTS_PX: Record<string, number> = { compact: 24, normal: 30, comfortable: 38 };
 /** Cells show at most about 70 characters; the others are for the hover text. */
 const MAX_CELL_CHARS = 300;
+/** More cells than the first frame shows, and those that give the columns their widths. */
+const FIRST_CELLS = { numRows: TILE_ROWS, numColumns: 64, maxChars: MAX_CELL_CHARS };
 
 /**
  * `<colonnade-viewer>`: shows a table while it arrives.
@@ -494,7 +497,7 @@ export class ColonnadeViewer extends ViewerAttributes {
     rows: ElementOptions = {},
   ): Promise<Table> {
     const options = { signal, ...this.openOptions, loadAll: source === this.#whole };
-    return openFor({ isShown: true, ...rows }, source ?? "", options);
+    return openFor({ firstCells: FIRST_CELLS, ...rows }, source ?? "", options);
   }
 
   #show(table: Table, isOwned: boolean): void {

@@ -16,14 +16,14 @@ export function serve(endpoint: Endpoint): () => void {
   const pool = new PoolClient((notice) => responder.notify("slot", notice));
 
   const responder = new Responder(endpoint, {
-    open: async ({ source, memoryBytes, wasm, isShown }) => {
+    open: async ({ source, memoryBytes, wasm, firstCells }) => {
       const notify = <N extends keyof Notices>(name: N, data: Notices[N]) =>
         responder.notify(name, data);
       stream = new TableStream(source, notify, RETRY_POLICY, pool);
       const onCrash = (error: ColonnadeError) => responder.notify("crash", error.toJSON());
-      return {
-        result: await stream.open(loadDecoder(memoryBytes, wasm, onCrash), isShown, memoryBytes),
-      };
+      const decoder = loadDecoder(memoryBytes, wasm, onCrash);
+      const result = await stream.open(decoder, firstCells, memoryBytes);
+      return { result, transfer: result.firstCells ? [result.firstCells.buffer] : [] };
     },
     ...rowHandlers(rows, (name, data) => responder.notify(name, data)),
     reach: async ({ end }, signal) => ({

@@ -3,9 +3,10 @@ import { type ClientSlot, PoolClient } from "../http/pool-client.js";
 import { fetchQueryJson } from "../http/query-record.js";
 import { ColonnadeError, cancelledError, type PlainError, withPosition } from "../model/errors.js";
 import type { Interruption, StreamEnd, StreamProgress } from "../model/progress.js";
+import type { Schema } from "../model/schema.js";
 import type { QueryRange, WireSource } from "../model/wire-source.js";
 import { yieldToEventLoop } from "../rpc/event-loop.js";
-import type { Notices, Opened, SlotPriority } from "../rpc/messages.js";
+import type { FirstCells, Notices, Opened, SlotPriority } from "../rpc/messages.js";
 import type { BodyDecoder } from "./body-decoder.js";
 import { feedDecoder } from "./feed-decoder.js";
 import { FirstPaintGate } from "./first-paint-gate.js";
@@ -70,6 +71,7 @@ export class TableStream {
   #firstRowMs: number | undefined;
   #leftOutFiles: number | undefined;
   readonly #paintGate = new FirstPaintGate();
+  #firstCells: FirstCells | undefined;
   #reportedMs = Number.NEGATIVE_INFINITY;
   #timer: ReturnType<typeof setTimeout> | undefined;
 
@@ -122,17 +124,18 @@ export class TableStream {
    * Resolves once the schema is known and continues reading; the end comes as a notice. A failure
    * before the schema rejects, and is not reported again.
    *
-   * @param isShown the schema is reported with the first rows if they arrive soon, and reading
+   * @param firstCells the schema is reported with these cells if they arrive soon, and reading
    *   pauses until they are painted
    * @param memoryBytes the decoder's budget, if the page answers requests for a larger one
    */
   async open(
     makeDecoder: Promise<BodyDecoder>,
-    isShown = false,
+    firstCells?: FirstCells,
     memoryBytes?: number,
   ): Promise<Opened> {
     this.#memoryBytes = memoryBytes;
-    this.#paintGate.isWanted = isShown;
+    this.#firstCells = firstCells;
+    this.#paintGate.isWanted = firstCells !== undefined;
     let body: Body;
     let decoder: BodyDecoder;
     try {
@@ -468,7 +471,8 @@ export class TableStream {
   /** The schema answers the request to open; nothing else may be reported before it. */
   async #reportSchema(decoder: BodyDecoder): Promise<void> {
     if (this.#onSchema === undefined || decoder.schema === undefined) return;
-    this.#onSchema({ schema: decoder.schema, progress: this.#progress(decoder) });
+    const firstCells = readFirst(decoder, decoder.schema, this.#firstCells);
+    this.#onSchema({ schema: decoder.schema, progress: this.#progress(decoder), firstCells });
     this.#onSchema = undefined;
     await yieldToEventLoop();
   }
@@ -524,6 +528,16 @@ export class TableStream {
       pause: this.#pause,
     };
   }
+}
+
+function readFirst(
+  { kernels, numRows }: BodyDecoder,
+  { fields }: Schema,
+  wanted: FirstCells | undefined,
+): Opened["firstCells"] {
+  if (wanted === undefined || numRows === 0) return undefined;
+  const columns = Uint32Array.from(fields.slice(0, wanted.numColumns), (_, column) => column);
+  return kernels.window(0, 0, Math.min(numRows, wanted.numRows), columns, wanted.maxChars);
 }
 
 function isBudgetFull(thrown: unknown): thrown is ColonnadeError {
