@@ -174,9 +174,9 @@ impl Spread {
             Self::Exact { bins, sum, values } => {
                 with_native!(Physical::of(array.data_type()), N => {
                 let lowest = bins.edges.first().copied().unwrap_or(0);
-                let span = bins.edges.last().map_or(0, |highest| highest.abs_diff(lowest));
-                let scale = bins.counts.len() as f64 / span as f64;
                 // Bins have the same width, except for the last one.
+                let width = bins.edges.get(1).map_or(1, |edge| edge.abs_diff(lowest));
+                let scale = 1.0 / width as f64;
                 let bin_of = |value: i128| (value.wrapping_sub(lowest) as u64 as f64 * scale) as usize;
                 each_native::<N>(array, start, end, |value| {
                     let weight = weight_of(weights, index);

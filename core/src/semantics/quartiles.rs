@@ -2,6 +2,8 @@ use std::cmp::Ordering;
 
 /// Values that are kept at most, with their weights.
 const MAX_ITEMS: usize = 1 << 18;
+/// The number of values whose places are remembered: 2 to the power of this.
+const RECENT_BITS: u32 = 13;
 
 /// Values that divide the others into four parts of the same size. Each is the least value that is not smaller than a
 /// quarter, a half or three quarters of all.
@@ -73,6 +75,8 @@ pub fn float_of_key(key: i128) -> f64 {
 #[derive(Debug, Clone)]
 pub struct Distribution {
     items: Vec<(i128, u64)>,
+    /// Where values may stand in `items`, by their hashes: most columns repeat their values.
+    recent: Vec<u32>,
     /// A value that weighs less is kept with the probability of its share, and then has this weight.
     unit: u64,
     random: u64,
@@ -82,6 +86,7 @@ impl Default for Distribution {
     fn default() -> Self {
         Self {
             items: Vec::new(),
+            recent: vec![0; 1 << RECENT_BITS],
             unit: 1,
             random: 0x9E37_79B9_7F4A_7C15,
         }
@@ -92,6 +97,17 @@ impl Distribution {
     /// Adds a value `weight` times.
     #[inline(never)]
     pub fn add(&mut self, value: i128, weight: u64) {
+        if self.unit == 1 {
+            let hash = (value as u64).wrapping_mul(0x9E37_79B9_7F4A_7C15) >> (64 - RECENT_BITS);
+            let place = &mut self.recent[hash as usize];
+            if let Some(item) = self.items.get_mut(*place as usize)
+                && item.0 == value
+            {
+                item.1 += weight;
+                return;
+            }
+            *place = self.items.len() as u32;
+        }
         if weight >= self.unit {
             self.items.push((value, weight));
         } else if self.random() % self.unit < weight {
@@ -123,7 +139,7 @@ impl Distribution {
 
     /// Sorts the values and joins equal ones.
     fn merge(&mut self) {
-        self.items.sort_unstable_by(compare);
+        self.items.sort_by(compare);
         self.items.dedup_by(|next, kept| {
             let is_equal = next.0 == kept.0;
             kept.1 += if is_equal { next.1 } else { 0 };
