@@ -11,6 +11,7 @@ import { startWebKit } from "../scripts/webkit.mjs";
 import { formatMs, fraction, markdown, median, spread } from "./browser/format.mjs";
 import { verdict } from "./browser/machine.mjs";
 import { Peak } from "./browser/memory.mjs";
+import { REPORT, startUndriven, WAITING } from "./browser/undriven.mjs";
 import { startServer } from "./server.mjs";
 
 const MAX_RATIO = 1.7;
@@ -41,6 +42,7 @@ for (let last = await frame(); frames.length < 200; ) {
   last = now;
 }
 window.measured = { paintedMs: await painted, lastMs, frames, state: table.state };
+${REPORT}
 </script>`;
 
 /** Samples of each browser, by name; undefined except on Linux. */
@@ -54,15 +56,16 @@ export async function measureBrowsers({ chromium, lineitem, numRounds }) {
   ]);
   const viewer = `<colonnade-viewer src="${server.origin}/v1/tables/lineitem/rows"></colonnade-viewer>`;
   site.folders = { "/package": join(root, "web/dist") };
-  site.pages = { "/": viewer + PAGE, "/empty": "<!doctype html><title>Empty</title>" };
-  const browsers = await browsersOf(chromium);
+  site.pages = { "/": viewer + PAGE, "/empty": WAITING };
+  const empty = `${site.origin}/empty`;
+  const browsers = await browsersOf(chromium, empty);
   const samples = Object.fromEntries(Object.keys(browsers).map((name) => [name, []]));
   try {
     for (let round = 1; round <= numRounds; round++) {
       for (const [name, start] of Object.entries(browsers)) {
         say(`lineitem in ${name}, round ${round}`);
         const page = await start();
-        await page.goto(`${site.origin}/empty`);
+        await page.goto(empty);
         const peak = new Peak();
         await page.goto(site.origin);
         const measured = await until(() => page.evaluate("window.measured"), name);
@@ -78,20 +81,10 @@ export async function measureBrowsers({ chromium, lineitem, numRounds }) {
 }
 
 /** What opens a page of each browser that there is, by the browser's name. */
-async function browsersOf(chromium) {
-  const { COLONNADE_FIREFOX: executablePath } = await setUpBrowsers(["Firefox"]);
-  const inFirefox = async () => {
-    const browser = await firefox.launch({
-      executablePath,
-      ...(executablePath ? { channel: "moz-firefox" } : {}),
-    });
-    const page = await browser.newPage();
-    return {
-      goto: (url) => page.goto(url),
-      evaluate: (expression) => page.evaluate(expression),
-      close: () => browser.close(),
-    };
-  };
+async function browsersOf(chromium, empty) {
+  const { COLONNADE_FIREFOX: program = firefox.executablePath() } = await setUpBrowsers([
+    "Firefox",
+  ]);
   const inWebKit = async () => {
     const { driver, close } = await startWebKit();
     return {
@@ -103,7 +96,7 @@ async function browsersOf(chromium) {
   const { COLONNADE_WEBKIT: hasWebKit } = await setUpWebKit();
   return {
     Chromium: () => chromium.newPage(),
-    Firefox: inFirefox,
+    Firefox: () => startUndriven(program, empty),
     ...(hasWebKit ? { WebKitGTK: inWebKit } : {}),
   };
 }
