@@ -3,6 +3,9 @@
 //!
 //! Buffer extents are already checked by [`crate::wire::read_layout`]. Fixed-width values need no
 //! check.
+//!
+//! The checks of each type are functions of their own (`inline(never)`): this code runs for every column of every batch,
+//! so browsers soon compile it well, and that takes them long for a large function.
 
 use arrow_schema::{DataType, Field, UnionFields, UnionMode};
 
@@ -125,6 +128,7 @@ impl<'a> Check<'a> {
 
     /// Refuses a null in a non-nullable child, unless its parent is null in the same row. Each row of
     /// the parent has `group` rows of the child. With `group` `None`, nulls of the parent are ignored.
+    #[inline(never)]
     fn check_nulls(
         &self,
         slot: &ArraySlot,
@@ -158,6 +162,7 @@ impl<'a> Check<'a> {
         }
     }
 
+    #[inline(never)]
     fn check_keys(&self, slot: &ArraySlot, field: &SchemaField, key: &DataType) -> Checked {
         let Some(encoding) = &field.dictionary else {
             return Err("it has no dictionary id".to_owned());
@@ -191,6 +196,7 @@ impl<'a> Check<'a> {
         }
     }
 
+    #[inline(never)]
     fn check_runs(&self, slot: &ArraySlot, ends: &Field) -> Checked {
         let [ends_slot, values] = slot.children.as_slice() else {
             return Err("its children are not run ends and values".to_owned());
@@ -213,6 +219,7 @@ impl<'a> Check<'a> {
     }
 }
 
+#[inline(never)]
 fn check_keys<T: Integer>(keys: &[u8], validity: Option<&[u8]>, num_values: u64) -> Checked {
     let is_in = |key: T| key.unsigned().is_some_and(|key| key < num_values);
     let max = integers::<T>(keys).fold(T::default(), T::max);
@@ -232,6 +239,7 @@ fn check_keys<T: Integer>(keys: &[u8], validity: Option<&[u8]>, num_values: u64)
     }
 }
 
+#[inline(never)]
 fn check_run_ends<T: Integer>(bytes: &[u8], num_rows: usize) -> Checked {
     let mut last = T::default();
     for (run, end) in integers::<T>(bytes).enumerate() {
@@ -249,6 +257,7 @@ fn check_run_ends<T: Integer>(bytes: &[u8], num_rows: usize) -> Checked {
     Ok(())
 }
 
+#[inline(never)]
 fn check_sized<T: Integer>(offsets: &[u8], sizes: &[u8], limit: usize) -> Checked {
     let rows = integers::<T>(offsets).zip(integers::<T>(sizes));
     for (row, (offset, size)) in rows.enumerate() {
@@ -263,6 +272,7 @@ fn check_sized<T: Integer>(offsets: &[u8], sizes: &[u8], limit: usize) -> Checke
     Ok(())
 }
 
+#[inline(never)]
 fn check_map(entries: &Field) -> Checked {
     match entries.data_type() {
         DataType::Struct(fields)
@@ -274,6 +284,7 @@ fn check_map(entries: &Field) -> Checked {
     }
 }
 
+#[inline(never)]
 fn check_union(
     slot: &ArraySlot,
     fields: &UnionFields,

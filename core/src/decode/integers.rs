@@ -37,6 +37,7 @@ pub(super) fn integers<T: Integer>(bytes: &[u8]) -> impl ExactSizeIterator<Item 
 }
 
 /// Checks that offsets ascend from 0 or more to at most `limit`; returns the first and the last.
+#[inline(never)]
 pub(super) fn check_offsets<T: Integer>(bytes: &[u8], limit: usize) -> Checked<(usize, usize)> {
     if bytes.is_empty() {
         return Ok((0, 0));

@@ -27,10 +27,12 @@ fn is_boundary(text: &[u8], index: usize) -> bool {
     text.get(index).is_none_or(|byte| byte & 0xc0 != 0x80)
 }
 
+#[inline(never)]
 pub(super) fn check_binary<T: Integer>(offsets: &[u8], values: &[u8]) -> Checked {
     check_offsets::<T>(offsets, values.len()).map(drop)
 }
 
+#[inline(never)]
 pub(super) fn check_text<T: Integer>(offsets: &[u8], values: &[u8]) -> Checked {
     let (first, last) = check_offsets::<T>(offsets, values.len())?;
     let text = &values[..last];
@@ -76,6 +78,7 @@ impl Data<'_> {
 }
 
 /// Checks views into `data`. If `is_text`, also checks that the values are UTF-8.
+#[inline(never)]
 pub(super) fn check_views(views: &[u8], data: &[&[u8]], is_text: bool) -> Checked {
     let mut data: Vec<Data> = data
         .iter()

@@ -8,7 +8,7 @@ use arrow_schema::DataType;
 use super::column::{num_rows, push_codes};
 use super::error::{KernelError, filled};
 use super::key::{Keyed, Physical, each_boolean, each_bytes, with_native};
-use super::key_test::{KeyTest, packed};
+use super::key_test::{KeyTest, LiteralKey, packed};
 use super::literal::Literal;
 use super::predicate::{Leaf, Predicate, Test, parse_predicate};
 use super::row_order::RowOrder;
@@ -89,6 +89,7 @@ impl FilterJob {
     }
 
     /// Works for about a millisecond. Returns true when all rows are tested.
+    #[inline(never)]
     pub fn step(&mut self, zones: &dyn TimeZones) -> bool {
         let Some(&len) = self.chunk_lens.get(self.chunk) else {
             return self.step_list();
@@ -385,62 +386,64 @@ impl TruthBuilder {
 
 /// Tests slots `[start, end)` of a plain array.
 fn answers(test: &Test, array: &ArrayRef, start: usize, end: usize) -> Truth {
-    let mut truth = TruthBuilder::new(end - start);
     match test {
         Test::Contains(pattern) if array.data_type().is_string() => {
             let mut yes = vec![0; (end - start).div_ceil(64)];
             Texts::of(array).find(start..end, pattern, &mut Vec::new(), |index| {
                 yes[(index - start) / 64] |= 1 << ((index - start) % 64);
             });
-            return Truth::of_values(yes, array.nulls(), start, end);
+            Truth::of_values(yes, array.nulls(), start, end)
         }
-        Test::Contains(pattern) => {
-            each_text(array, start, end, |text| {
-                truth.push(text.map(|text| pattern.find_from(text, 0).is_some()));
+        Test::Contains(_) | Test::StartsWith(_) => texts_hold(test, array, start, end),
+        _ => with_native!(Physical::of(array.data_type()), N => {
+            numbers_hold::<N>(test, array, start, end)
+        }, _ => texts_hold(test, array, start, end)),
+    }
+}
+
+// Browsers compile a large function slowly, so what differs by type is a function of its own.
+
+/// Tests numbers.
+#[inline(never)]
+fn numbers_hold<N>(test: &Test, array: &ArrayRef, start: usize, end: usize) -> Truth
+where
+    N: Keyed<Key: LiteralKey>,
+{
+    let test = KeyTest::<N::Key>::new(test);
+    let data = array.to_data();
+    let yes = test.packed(&data.buffer::<N>(0)[start..end]);
+    Truth::of_values(yes, array.nulls(), start, end)
+}
+
+/// Tests texts, booleans and binary values. Values of other types become texts, unless they are compared.
+#[inline(never)]
+fn texts_hold(test: &Test, array: &ArrayRef, start: usize, end: usize) -> Truth {
+    let mut truth = TruthBuilder::new(end - start);
+    let mut push = |text: Option<&[u8]>| truth.push(text.map(|text| text_holds(test, text)));
+    let is_of_text = matches!(test, Test::Contains(_) | Test::StartsWith(_));
+    match Physical::of(value_type(array.data_type())) {
+        Physical::Bytes => each_bytes(array, start, end, push),
+        _ if is_of_text => {
+            let mut text = String::new();
+            for index in start..end {
+                text.clear();
+                let mut out = CellText::new(&mut text, 0);
+                let kind = write_cell(array, None, index, &FixedOffsets, &mut out);
+                push((kind != CellKind::Null).then_some(text.as_bytes()));
+            }
+        }
+        Physical::Boolean => {
+            let test = KeyTest::<u64>::new(test);
+            each_boolean(array.as_boolean(), start, end, |value| {
+                truth.push(value.map(|value| test.holds(u64::from(value))));
             });
         }
-        Test::StartsWith(prefix) => {
-            each_text(array, start, end, |text| {
-                truth.push(text.map(|text| text.starts_with(prefix)));
-            });
-        }
-        _ => {
-            let physical = Physical::of(array.data_type());
-            with_native!(physical, N => {
-                let test = KeyTest::<<N as Keyed>::Key>::new(test);
-                let data = array.to_data();
-                let yes = test.packed(&data.buffer::<N>(0)[start..end]);
-                return Truth::of_values(yes, array.nulls(), start, end);
-            }, _ => match physical {
-                Physical::Boolean => {
-                    let test = KeyTest::<u64>::new(test);
-                    each_boolean(array.as_boolean(), start, end, |value| {
-                        truth.push(value.map(|value| test.holds(u64::from(value))));
-                    });
-                }
-                _ => each_bytes(array, start, end, |value| {
-                    truth.push(value.map(|value| bytes_hold(test, value)));
-                }),
-            });
-        }
+        _ => (start..end).for_each(|_| push(None)),
     }
     truth.finish()
 }
 
-fn each_text(array: &ArrayRef, start: usize, end: usize, mut visit: impl FnMut(Option<&[u8]>)) {
-    if Physical::of(value_type(array.data_type())) == Physical::Bytes {
-        return each_bytes(array, start, end, visit);
-    }
-    let mut text = String::new();
-    for index in start..end {
-        text.clear();
-        let mut out = CellText::new(&mut text, 0);
-        let kind = write_cell(array, None, index, &FixedOffsets, &mut out);
-        visit((kind != CellKind::Null).then_some(text.as_bytes()));
-    }
-}
-
-fn bytes_hold(test: &Test, value: &[u8]) -> bool {
+fn text_holds(test: &Test, value: &[u8]) -> bool {
     let with = |literal: &Literal| match literal {
         Literal::Bytes(bytes) => Some(value.cmp(bytes)),
         _ => None,
@@ -455,6 +458,8 @@ fn bytes_hold(test: &Test, value: &[u8]) -> bool {
             Comparison::Ge => order.is_ge(),
         }),
         Test::InBytes(values) => values.contains(value),
+        Test::Contains(pattern) => pattern.find_from(value, 0).is_some(),
+        Test::StartsWith(prefix) => value.starts_with(prefix),
         _ => false,
     }
 }

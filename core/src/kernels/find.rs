@@ -306,6 +306,7 @@ impl FindJob {
     }
 
     /// Works for about a millisecond. Returns true at the end, or when enough rows are found.
+    #[inline(never)]
     pub fn step(&mut self, zones: &dyn TimeZones) -> bool {
         let Search { columns, pattern } = &self.search;
         if columns.is_empty() {

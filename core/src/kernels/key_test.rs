@@ -23,6 +23,30 @@ pub(super) fn packed<T>(
     words
 }
 
+/// Rows that are tested before their answers are packed.
+const BLOCK_ROWS: usize = 1024;
+
+/// As [`packed`], for simple tests, of which the compiler then makes several at once.
+fn packed_blocks<T: Copy>(items: &[T], mut holds: impl FnMut(T) -> bool) -> Vec<u64> {
+    let mut words = Vec::with_capacity(items.len().div_ceil(64));
+    let mut answers = [0u8; BLOCK_ROWS];
+    for block in items.chunks(BLOCK_ROWS) {
+        let answers = &mut answers[..block.len().next_multiple_of(64)];
+        for (answer, item) in answers.iter_mut().zip(block) {
+            *answer = u8::from(holds(*item));
+        }
+        answers[block.len()..].fill(0);
+        words.extend(answers.chunks_exact(64).map(|answers| {
+            let bytes = answers.as_chunks().0.iter().rev().map(|bits| {
+                // The lowest bits of eight bytes, moved to the highest byte.
+                u64::from_le_bytes(*bits).wrapping_mul(0x0102_0408_1020_4080) >> 56
+            });
+            bytes.fold(0, |word, byte| word << 8 | byte)
+        }));
+    }
+    words
+}
+
 /// A key that a literal of the same width can become.
 pub(super) trait LiteralKey: Key {
     const LEAST: Self;
@@ -31,8 +55,9 @@ pub(super) trait LiteralKey: Key {
     fn is_between(self, least: Self, most: Self) -> bool;
 
     /// A bit for each value, whether its key is between `least` and `most`.
+    #[inline(never)]
     fn between<N: Keyed<Key = Self>>(values: &[N], least: Self, most: Self) -> Vec<u64> {
-        packed(values, |value| value.key().is_between(least, most))
+        packed_blocks(values, |value| value.key().is_between(least, most))
     }
 }
 
@@ -67,6 +92,7 @@ impl LiteralKey for u128 {
 
     /// Most decimals are numbers of 64 bits, so only their lower halves are compared, unless an upper half is
     /// more than the sign.
+    #[inline(never)]
     fn between<N: Keyed<Key = Self>>(values: &[N], least: Self, most: Self) -> Vec<u64> {
         let number = |key: u128| (key ^ (1 << 127)) as i128;
         let from = number(least).max(i64::MIN.into());
@@ -74,7 +100,7 @@ impl LiteralKey for u128 {
         if from <= to {
             let (from, span) = (from as u64, (to - from) as u64);
             let mut beyond = 0;
-            let words = packed(values, |value| {
+            let words = packed_blocks(values, |value| {
                 let number = number(value.key());
                 let low = number as i64;
                 beyond |= (number >> 64) as i64 ^ (low >> 63);
@@ -163,8 +189,6 @@ impl<K: LiteralKey> KeyTest<K> {
     }
 
     /// A bit for each value, whether it is null or not.
-    // Its own function, because browsers compile a function when it is first called.
-    #[inline(never)]
     pub(super) fn packed<N: Keyed<Key = K>>(&self, values: &[N]) -> Vec<u64> {
         match self {
             Self::Between(least, most) => K::between(values, *least, *most),
