@@ -24,13 +24,13 @@ pub(super) fn packed<T>(
 }
 
 /// Rows that are tested before their answers are packed.
-const BLOCK_ROWS: usize = 1024;
+const PACKED_ROWS: usize = 1024;
 
 /// As [`packed`], for simple tests, of which the compiler then makes several at once.
 fn packed_blocks<T: Copy>(items: &[T], mut holds: impl FnMut(T) -> bool) -> Vec<u64> {
     let mut words = Vec::with_capacity(items.len().div_ceil(64));
-    let mut answers = [0u8; BLOCK_ROWS];
-    for block in items.chunks(BLOCK_ROWS) {
+    let mut answers = [0u8; PACKED_ROWS];
+    for block in items.chunks(PACKED_ROWS) {
         let answers = &mut answers[..block.len().next_multiple_of(64)];
         for (answer, item) in answers.iter_mut().zip(block) {
             *answer = u8::from(holds(*item));
