@@ -6,6 +6,10 @@ import { createServer } from "node:http";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { text } from "node:stream/consumers";
+import { setTimeout as wait } from "node:timers/promises";
+
+/** How long a Firefox with a new profile sets itself up. */
+const SETTLE_MS = 6000;
 
 /** A page that waits for the address of the next one, if its own address says where to ask. */
 export const WAITING = `<!doctype html><title>Empty</title><script type="module">
@@ -40,6 +44,7 @@ export async function startUndriven(program, waiting) {
   const flags = ["--headless", "--no-remote", "--profile", profile];
   const child = spawn(program, [...flags, `${waiting}?next=${origin}`], { stdio: "ignore" });
   const next = await asked;
+  await wait(SETTLE_MS);
   return {
     goto: (url) => url === waiting || next.end(`${url}?report=${origin}`),
     evaluate: () => measured,
