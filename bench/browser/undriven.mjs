@@ -43,7 +43,11 @@ export async function startUndriven(program, waiting) {
   const profile = mkdtempSync(join(tmpdir(), "colonnade-firefox-"));
   const flags = ["--headless", "--no-remote", "--profile", profile];
   const child = spawn(program, [...flags, `${waiting}?next=${origin}`], { stdio: "ignore" });
-  const next = await asked;
+  const failed = new Promise((_, reject) => {
+    child.once("error", reject);
+    child.once("exit", (code) => reject(new Error(`Firefox ended with exit ${code}`)));
+  });
+  const next = await Promise.race([asked, failed]);
   await wait(SETTLE_MS);
   return {
     goto: (url) => url === waiting || next.end(`${url}?report=${origin}`),

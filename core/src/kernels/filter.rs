@@ -89,6 +89,7 @@ impl FilterJob {
     }
 
     /// Works for about a millisecond. Returns true when all rows are tested.
+    // Its own function, because browsers compile a large one slowly, and a module may step all kinds of jobs in one.
     #[inline(never)]
     pub fn step(&mut self, zones: &dyn TimeZones) -> bool {
         let Some(&len) = self.chunk_lens.get(self.chunk) else {

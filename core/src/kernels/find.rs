@@ -306,6 +306,7 @@ impl FindJob {
     }
 
     /// Works for about a millisecond. Returns true at the end, or when enough rows are found.
+    // Its own function, because browsers compile a large one slowly, and a module may step all kinds of jobs in one.
     #[inline(never)]
     pub fn step(&mut self, zones: &dyn TimeZones) -> bool {
         let Search { columns, pattern } = &self.search;

@@ -55,6 +55,7 @@ pub(super) trait LiteralKey: Key {
     fn is_between(self, least: Self, most: Self) -> bool;
 
     /// A bit for each value, whether its key is between `least` and `most`.
+    // Its own function, because browsers compile a small one sooner.
     #[inline(never)]
     fn between<N: Keyed<Key = Self>>(values: &[N], least: Self, most: Self) -> Vec<u64> {
         packed_blocks(values, |value| value.key().is_between(least, most))
@@ -92,6 +93,7 @@ impl LiteralKey for u128 {
 
     /// Most decimals are numbers of 64 bits, so only their lower halves are compared, unless an upper half is
     /// more than the sign.
+    // Its own function, as above.
     #[inline(never)]
     fn between<N: Keyed<Key = Self>>(values: &[N], least: Self, most: Self) -> Vec<u64> {
         let number = |key: u128| (key ^ (1 << 127)) as i128;
