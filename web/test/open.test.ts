@@ -129,3 +129,50 @@ test("a worker that never says that it is ready is given up, and a table is read
     vi.useRealTimers();
   }
 });
+
+/** A worker whose script has yet to run. */
+class StartingWorker extends FakeWorker {
+  override dispatchEvent(event: Event): boolean {
+    return (event as MessageEvent).data !== "ready" && super.dispatchEvent(event);
+  }
+}
+
+test("a worker is asked before it runs, and gets the module apart", async () => {
+  vi.stubGlobal("Worker", StartingWorker);
+  const { open } = await import("../src/api/open.js");
+  const opening = new AbortController();
+  const { signal } = opening;
+  open("https://data.example/rows", { wasmSrc, signal }).catch(() => undefined);
+  await expect.poll(() => workers[0]?.sent).toHaveLength(1);
+  const names: string[] = [];
+  const port = workers[0]?.sent[0] as MessagePort;
+  port.onmessage = ({ data }: MessageEvent<{ name: string }>) => names.push(data.name);
+  await expect.poll(() => names.toSorted()).toEqual(["module", "open"]);
+  opening.abort();
+});
+
+test("what can be read only once is left alone until a worker runs, or is read without one", async () => {
+  vi.stubGlobal("Worker", StartingWorker);
+  const warn = vi.spyOn(console, "warn").mockImplementation(() => undefined);
+  const { open } = await import("../src/api/open.js");
+  const stream = new ReadableStream();
+  const opening = new AbortController();
+  open(stream, { wasmSrc, signal: opening.signal }).catch(() => undefined);
+  await expect.poll(() => workers).toHaveLength(1);
+  await new Promise((resolve) => setTimeout(resolve));
+  expect(stream.locked).toBe(false);
+  workers[0]?.dispatchEvent(Object.assign(new Event("error"), { message: "forbidden" }));
+  await expect.poll(() => stream.locked).toBe(true);
+  expect(warn.mock.calls.flat().join()).toContain("Could not start a worker: forbidden");
+  opening.abort();
+});
+
+test("a table that waits for its worker can be cancelled at once", async () => {
+  vi.stubGlobal("Worker", StartingWorker);
+  const { open } = await import("../src/api/open.js");
+  const opening = new AbortController();
+  const opened = open(new ReadableStream(), { wasmSrc, signal: opening.signal });
+  await expect.poll(() => workers).toHaveLength(1);
+  opening.abort();
+  await expect(opened).rejects.toMatchObject({ code: "cancelled" });
+});

@@ -41,7 +41,8 @@ async function startTable(signal?: AbortSignal) {
   const headers: [string, string][] = [];
   const request = { method: "GET", headers, body: null, credentials: "omit" } as const;
   const prepared = { wire: { kind: "url", url, ...request } as const, transfer: [] };
-  const options = { signal, memoryBytes: 1, totalRows: undefined, wasm: undefined };
+  const wasm = Promise.resolve(undefined);
+  const options = { signal, memoryBytes: 1, totalRows: undefined, wasm };
   const opened = Table.start(worker as unknown as TableWorker, prepared, options);
   opened.catch(() => undefined);
   return { worker, opened };

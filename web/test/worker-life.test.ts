@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
-import { beginLife, endWorker, lossOf, watchWorker } from "../src/api/worker-life.js";
+import { beginLife, endWorker, lossOf, readyOf, watchWorker } from "../src/api/worker-life.js";
 
 beforeEach(() => vi.useFakeTimers());
 afterEach(() => {
@@ -22,15 +22,17 @@ class FakeWorker extends EventTarget {
   }
 }
 
-function watched(): { fake: FakeWorker; worker: Worker } {
+async function watched(): Promise<{ fake: FakeWorker; worker: Worker }> {
   const fake = new FakeWorker();
   const worker = fake as unknown as Worker;
-  watchWorker(worker, { lock: undefined });
+  watchWorker(worker);
+  fake.dispatchEvent(new MessageEvent("message", { data: { lock: undefined } }));
+  await readyOf(worker);
   return { fake, worker };
 }
 
-test("without locks, a worker is lost after two minutes without an answer", () => {
-  const { fake, worker } = watched();
+test("without locks, a worker is lost after two minutes without an answer", async () => {
+  const { fake, worker } = await watched();
   vi.advanceTimersByTime(3_600_000);
   expect(lossOf(worker)?.aborted).toBe(false);
   // A busy worker answers later.
@@ -49,8 +51,28 @@ test("without locks, a worker is lost after two minutes without an answer", () =
   expect(fake.numPings).toBe(numPings);
 });
 
-test("a worker that is ended on purpose is not asked again", () => {
-  const { fake, worker } = watched();
+test("a worker that reports an error before it runs is lost, with the reason", async () => {
+  const fake = new FakeWorker();
+  const worker = fake as unknown as Worker;
+  watchWorker(worker);
+  fake.dispatchEvent(Object.assign(new Event("error"), { message: "no script" }));
+  const error = { code: "worker_unavailable", message: "Could not start a worker: no script" };
+  await expect(readyOf(worker)).rejects.toMatchObject(error);
+  expect(lossOf(worker)?.reason).toMatchObject(error);
+  expect(fake.isAlive).toBe(false);
+});
+
+test("a worker that is ended before it runs is not lost later", () => {
+  const fake = new FakeWorker();
+  const worker = fake as unknown as Worker;
+  watchWorker(worker);
+  endWorker(worker);
+  vi.advanceTimersByTime(3_600_000);
+  expect(lossOf(worker)?.aborted).toBe(false);
+});
+
+test("a worker that is ended on purpose is not asked again", async () => {
+  const { fake, worker } = await watched();
   endWorker(worker);
   vi.advanceTimersByTime(3_600_000);
   expect(fake.numPings).toBe(0);

@@ -64,12 +64,16 @@ export async function openFor(
     return await openOnce(element, source, options, findWasm(options));
   } catch (thrown) {
     if (!(thrown instanceof ColonnadeError)) throw thrown;
+    if (thrown.code === "worker_unavailable" && options.worker !== false) {
+      console.warn(`colonnade decodes on the page's thread: ${thrown.message}`);
+      return openFor(element, source, { ...options, worker: false });
+    }
     if (!canOpenAgain(source)) throw thrown;
     const isParquet = thrown.message.startsWith("this is a Parquet");
     if (isParquet) return openOnce(element, source, options, findWasm(options), true);
-    if (!isWorkerGone(thrown)) throw thrown;
     // It may have ended because it could not take the compiled module.
-    return openOnce(element, source, options, findWasm(options, false));
+    if (isWorkerGone(thrown)) return openOnce(element, source, options, findWasm(options, false));
+    throw thrown;
   }
 }
 
@@ -82,16 +86,18 @@ async function openOnce(
 ): Promise<Table> {
   const { signal, memoryBytes = DEFAULT_MEMORY_BYTES, totalRows } = options;
   if (signal?.aborted) throw cancelledError();
+  // Handled later, by the table.
+  finding.catch(() => undefined);
   // Comes first, so that the worker starts while the page prepares the source.
   const opened = new AbortController();
   const starting = startWorker(options, signal, opened.signal);
-  const preparing = [
-    starting,
-    finding,
-    prepare?.() ?? prepareAny(source, options, isParquet),
-  ] as const;
+  const preparing = (async () => {
+    // What can be read only once is left alone until the worker runs.
+    if (!canOpenAgain(source)) await (await starting).ready;
+    return prepare?.() ?? prepareAny(source, options, isParquet);
+  })();
   try {
-    const [worker, wasm, prepared] = await Promise.all(preparing);
+    const [worker, prepared] = await Promise.all([starting, preparing]);
     if (signal?.aborted) throw cancelledError();
     const { wire } = prepared;
     if (wire.kind === "url" && wire.query !== undefined) wire.query.expectedRows = numRows;
@@ -99,13 +105,13 @@ async function openOnce(
       signal,
       memoryBytes,
       totalRows,
-      wasm,
+      wasm: finding,
       ...element,
     });
   } catch (thrown) {
     const nothing = () => undefined;
     starting.then((unused) => unused.release(), nothing);
-    Promise.resolve(preparing[2]).then(({ port }) => port?.close(), nothing);
+    preparing.then(({ port }) => port?.close(), nothing);
     throw thrown;
   } finally {
     opened.abort();

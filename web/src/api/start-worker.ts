@@ -1,8 +1,8 @@
-import { ColonnadeError, cancelledError } from "../model/errors.js";
+import { workerUnavailable } from "../model/errors.js";
 import type { WasmModule } from "../rpc/messages.js";
 import type { WorkerModule } from "./serve-here.js";
 import { type TableWorker, takeIdleWorker, WorkerLease } from "./worker-lease.js";
-import { endWorker, type WorkerReady, watchWorker } from "./worker-life.js";
+import { started, watchWorker } from "./worker-life.js";
 
 /** Whether to use a worker, and where its files are. */
 export interface WorkerOptions {
@@ -24,15 +24,12 @@ export interface WorkerOptions {
 
 /** How the worker's code is loaded. The single-file bundle contains it. */
 export interface WorkerCode {
-  /** Starts a worker that posts {@link WorkerReady}. */
+  /** Starts a worker, which says when it is ready. */
   make(): Worker;
   load(): Promise<WorkerModule>;
   /** The wasm module; undefined if the worker loads it itself. */
   wasm(): Promise<WasmModule | undefined>;
 }
-
-/** How long the worker's script may take until it runs, in seconds. */
-const START_S = 60;
 
 let compiled: Promise<WebAssembly.Module | undefined> | undefined;
 
@@ -79,43 +76,36 @@ export async function findWasm(
 }
 
 /**
- * Takes an idle worker or starts a new one. If workers are unavailable, this thread serves the table.
- * Rejects with `worker_unavailable` if neither works. If `signal` aborts before `opened` does, a started
- * worker is released in the same task, so that a table opened there instead can take it. One that is still
- * starting is terminated.
+ * Takes an idle worker or makes a new one, which may still be starting: {@link TableWorker.ready}. Without `worker`,
+ * this thread serves the table. Rejects with `worker_unavailable`. If `signal` aborts before `opened` does, a worker is
+ * released in the same task, so that a table opened there instead can take it.
  */
 export async function startWorker(
   { worker = true, workerSrc, wasmSrc }: WorkerOptions,
   signal: AbortSignal | undefined,
   opened: AbortSignal,
 ): Promise<TableWorker> {
-  const releaseOnAbort = (started: TableWorker) => {
-    if (signal?.aborted) started.release();
-    else signal?.addEventListener("abort", () => started.release(), { signal: opened });
-    return started;
-  };
   const { make, load } = workerSrc === undefined ? workerCode : codeAt(workerSrc);
-  let reason = "";
+  let lease: TableWorker;
   if (worker && globalThis.Worker !== undefined) {
     const kind = `${workerSrc} ${wasmSrc}`;
-    try {
-      const own = takeIdleWorker(kind) ?? (await startedWorker(make(), signal));
-      return releaseOnAbort(new WorkerLease(own, kind));
-    } catch (thrown) {
-      if (signal?.aborted) throw cancelledError();
-      reason = thrown instanceof Error ? thrown.message : String(thrown);
-    }
-  }
-  try {
+    lease = new WorkerLease(takeIdleWorker(kind) ?? newWorker(make), kind);
+  } else {
     const [module, { serveHere }] = await Promise.all([started(load()), import("./serve-here.js")]);
-    const here = serveHere(module);
-    if (reason) console.warn(`colonnade decodes on the page's thread: ${reason}`);
-    return releaseOnAbort(here);
+    lease = serveHere(module);
+  }
+  if (signal?.aborted) lease.release();
+  else signal?.addEventListener("abort", () => lease.release(), { signal: opened });
+  return lease;
+}
+
+function newWorker(make: () => Worker): Worker {
+  try {
+    const worker = make();
+    watchWorker(worker);
+    return worker;
   } catch (thrown) {
-    reason ||= thrown instanceof Error ? thrown.message : String(thrown);
-    throw new ColonnadeError("worker_unavailable", `Could not start a worker: ${reason}`, {
-      hint: "Check that worker.js is at workerSrc (worker-src) and that the page's policy allows it.",
-    });
+    throw workerUnavailable(thrown);
   }
 }
 
@@ -145,46 +135,4 @@ export function workerAt(href: string, name = "colonnade"): Worker {
     shims.set(href, address);
   }
   return new Worker(address, { type: "module", name });
-}
-
-/** Resolves with the worker at its first message. Rejects if none comes within {@link START_S}. */
-function startedWorker(worker: Worker, signal: AbortSignal | undefined): Promise<Worker> {
-  const ready = new Promise<Worker>((resolve, reject) => {
-    const abort = () => reject(new Error("it was cancelled."));
-    signal?.addEventListener("abort", abort, { once: true });
-    worker.addEventListener(
-      "error",
-      (event) => {
-        event.preventDefault();
-        reject(new Error(event.message || "the browser gave no reason."));
-      },
-      { once: true },
-    );
-    worker.addEventListener(
-      "message",
-      ({ data }: MessageEvent<WorkerReady>) => {
-        signal?.removeEventListener("abort", abort);
-        watchWorker(worker, data);
-        resolve(worker);
-      },
-      { once: true },
-    );
-  });
-  return started(ready).catch((thrown) => {
-    endWorker(worker);
-    throw thrown;
-  });
-}
-
-/** Rejects if a script has not started within {@link START_S}. */
-function started<T>(script: Promise<T>): Promise<T> {
-  return new Promise((resolve, reject) => {
-    // Time in which the page sleeps does not count.
-    let leftS = START_S;
-    const clock = setInterval(() => {
-      if (leftS-- > 0) return;
-      reject(new Error(`its script did not start within ${START_S} s.`));
-    }, 1000);
-    script.then(resolve, reject).finally(() => clearInterval(clock));
-  });
 }

@@ -85,7 +85,7 @@ interface StartOptions {
   signal: AbortSignal | undefined;
   memoryBytes: number;
   totalRows: number | undefined;
-  wasm: WasmModule | string | undefined;
+  wasm: Promise<WasmModule | string | undefined>;
   firstCells?: FirstCells | undefined;
   isArranged?: boolean;
 }
@@ -140,11 +140,15 @@ export class Table extends EventTarget {
     const released = table.#released.signal;
     globalThis.addEventListener?.("pagehide", () => table.#abandon(), { signal: released });
     onWake(() => table.#requester.send("retryNow", null), released);
+    wasm.then(
+      (module) => table.#requester.send("module", { wasm: module }),
+      (thrown) => table.#fail(ColonnadeError.from(thrown, "wasm_unavailable")),
+    );
     try {
       await table.#pool.requestFirst(signal);
       // The user left the page meanwhile: a return to it must not continue this table.
       if (table.#state !== "streaming") throw cancelledError();
-      const params = { source: prepared.wire, memoryBytes, wasm, firstCells };
+      const params = { source: prepared.wire, memoryBytes, firstCells };
       const { transfer } = prepared;
       const opened = await table.#requester.request("open", params, { signal, transfer });
       table.#schema = opened.schema;
@@ -189,10 +193,11 @@ export class Table extends EventTarget {
       );
     };
     worker.addEventListener("error", onWorkerFailure);
-    const onLoss = () => this.#fail(workerLost());
-    worker.addEventListener("messageerror", onLoss);
-    if (worker.loss?.aborted) onLoss();
-    worker.loss?.addEventListener("abort", onLoss, { signal: this.#released.signal });
+    worker.addEventListener("messageerror", () => this.#fail(workerLost()));
+    const { loss } = worker;
+    const onLoss = () => this.#fail(loss?.reason);
+    if (loss?.aborted) onLoss();
+    loss?.addEventListener("abort", onLoss, { signal: this.#released.signal });
   }
 
   /**

@@ -1,10 +1,13 @@
+import { cancelledError } from "../model/errors.js";
 import type { Endpoint } from "../rpc/endpoint.js";
 import type { IdleWorker, Message, WorkerOrder } from "../rpc/messages.js";
-import { endWorker, lossOf } from "./worker-life.js";
+import { endWorker, lossOf, readyOf } from "./worker-life.js";
 
 /** Serves one table: a worker, or its replacement on this thread. */
 export interface TableWorker extends Endpoint {
-  /** Aborts when the worker has ended although nobody ended it. */
+  /** Resolves when the worker runs; rejects if it does not start, or is released before. */
+  readonly ready?: Promise<void>;
+  /** Aborts, with the error, when the worker has not started, or has ended although nobody ended it. */
   readonly loss?: AbortSignal | undefined;
   addEventListener(type: "message", listener: (event: MessageEvent<Message>) => void): void;
   addEventListener(type: "error" | "messageerror", listener: (event: Event) => void): void;
@@ -20,6 +23,13 @@ export class WorkerLease implements TableWorker {
   readonly #kind: string;
   readonly #port: MessagePort;
   readonly #ended = new AbortController();
+
+  get ready(): Promise<void> {
+    return new Promise((resolve, reject) => {
+      readyOf(this.#worker)?.then(resolve, reject);
+      this.#ended.signal.addEventListener("abort", () => reject(cancelledError()));
+    });
+  }
 
   get loss(): AbortSignal | undefined {
     return lossOf(this.#worker);

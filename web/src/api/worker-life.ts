@@ -1,3 +1,5 @@
+import { workerLost, workerUnavailable } from "../model/errors.js";
+
 /** How often a worker is asked for a sign of life where the browser has no Web Locks, as on pages over plain HTTP. */
 const PING_MS = 5000;
 /** It is lost after this many questions without an answer: time in which the page sleeps does not count. */
@@ -8,25 +10,85 @@ export interface WorkerReady {
   lock: string | undefined;
 }
 
-const losses = new WeakMap<Worker, AbortSignal>();
+/** How long a script may take until it runs, in seconds. */
+const START_S = 60;
 
-/** Aborts when a watched worker has ended although nobody ended it. */
+interface Life {
+  ready: Promise<void>;
+  loss: AbortSignal;
+}
+
+const lives = new WeakMap<Worker, Life>();
+
+/** Aborts, with the error, when a watched worker does not start, or has ended although nobody ended it. */
 export function lossOf(worker: Worker): AbortSignal | undefined {
-  return losses.get(worker);
+  return lives.get(worker)?.loss;
+}
+
+/** Resolves when a watched worker runs. Rejects with `worker_unavailable` if it does not start. */
+export function readyOf(worker: Worker): Promise<void> | undefined {
+  return lives.get(worker)?.ready;
 }
 
 /**
- * Watches a worker that is ready. One that is only busy, throttled, frozen or stopped by a debugger still holds its
- * lock.
+ * Watches a worker that has just been made. One that is only busy, throttled, frozen or stopped by a debugger still
+ * holds its lock.
  */
-export function watchWorker(worker: Worker, { lock }: WorkerReady): void {
+export function watchWorker(worker: Worker): void {
   const [loss, ended] = [new AbortController(), new AbortController()];
-  losses.set(worker, loss.signal);
-  worker.addEventListener("ended", () => ended.abort());
   const { signal } = ended;
-  if (lock === undefined) ping(worker, loss, signal);
-  // Granted when the worker has ended.
-  else navigator.locks.request(lock, { signal }, () => loss.abort()).catch(() => undefined);
+  worker.addEventListener("ended", () => ended.abort());
+  const ready = startOf(worker, signal).then(({ lock }) => {
+    if (signal.aborted) return;
+    if (lock === undefined) ping(worker, loss, signal);
+    // Granted when the worker has ended.
+    else navigator.locks.request(lock, { signal }, () => lose(loss)).catch(() => undefined);
+  });
+  lives.set(worker, { ready, loss: loss.signal });
+  ready.catch((thrown) => {
+    loss.abort(thrown);
+    endWorker(worker);
+  });
+}
+
+function lose(loss: AbortController): void {
+  loss.abort(workerLost());
+}
+
+/** The first message of a worker. */
+function startOf(worker: Worker, ended: AbortSignal): Promise<WorkerReady> {
+  const starting = new Promise<WorkerReady>((resolve, reject) => {
+    const once = { once: true };
+    worker.addEventListener("message", ({ data }: MessageEvent<WorkerReady>) => resolve(data), once);
+    const fail = (event: ErrorEvent) => {
+      event.preventDefault();
+      reject(new Error(event.message || "the browser gave no reason."));
+    };
+    worker.addEventListener("error", fail, once);
+  });
+  return started(starting, ended);
+}
+
+/** Rejects with `worker_unavailable` if a script has not started within {@link START_S}. */
+export async function started<T>(script: Promise<T>, ended?: AbortSignal): Promise<T> {
+  let clock: ReturnType<typeof setInterval> | undefined;
+  const late = new Promise<never>((_, reject) => {
+    // Time in which the page sleeps does not count.
+    let leftS = START_S;
+    clock = setInterval(() => {
+      if (leftS-- > 0) return;
+      reject(new Error(`its script did not start within ${START_S} s.`));
+    }, 1000);
+  });
+  const stop = () => clearInterval(clock);
+  ended?.addEventListener("abort", stop);
+  try {
+    return await Promise.race([script, late]);
+  } catch (thrown) {
+    throw workerUnavailable(thrown);
+  } finally {
+    stop();
+  }
 }
 
 function ping(worker: Worker, loss: AbortController, ended: AbortSignal): void {
@@ -34,7 +96,7 @@ function ping(worker: Worker, loss: AbortController, ended: AbortSignal): void {
   const timer = setInterval(() => {
     if (numUnanswered++ < MAX_UNANSWERED) return worker.postMessage("ping");
     clearInterval(timer);
-    loss.abort();
+    lose(loss);
   }, PING_MS);
   worker.addEventListener("message", () => {
     numUnanswered = 0;

@@ -97,8 +97,8 @@ function isTrap(thrown: Error): boolean {
 }
 
 /** Errors after which a table's worker no longer answers. */
-export function isFatal(error: ColonnadeError): boolean {
-  return error.code === "decoder_crashed" || isWorkerGone(error);
+export function isFatal({ code }: ColonnadeError): boolean {
+  return /^(?:decoder_crashed|worker_(?:failed|lost|unavailable))$/.test(code);
 }
 
 /** Whether a worker ended, for a reason that need not lie in its rows. */
@@ -110,6 +110,14 @@ export function isWorkerGone({ code }: ColonnadeError): boolean {
 export function workerLost(): ColonnadeError {
   return new ColonnadeError("worker_lost", "The browser ended the worker that held these rows.", {
     hint: "It may have needed the memory. Open the table again.",
+  });
+}
+
+/** The error of a worker that does not start. */
+export function workerUnavailable(thrown: unknown): ColonnadeError {
+  const reason = thrown instanceof Error ? thrown.message : String(thrown);
+  return new ColonnadeError("worker_unavailable", `Could not start a worker: ${reason}`, {
+    hint: "Check that worker.js is at workerSrc (worker-src) and that the page's policy allows it.",
   });
 }
 

@@ -80,18 +80,16 @@ export interface Opened {
 /** Requests to the worker. Each gets one answer, or an error. */
 export interface Requests {
   open: {
-    /**
-     * `wasm` is the module or its address, if not beside the worker. With `firstCells`, the page shows
-     * the table.
-     */
+    /** With `firstCells`, the page shows the table. */
     params: {
       source: WireSource;
       memoryBytes: number;
-      wasm: WasmModule | string | undefined;
       firstCells: FirstCells | undefined;
     };
     result: Opened;
   };
+  /** The decoder's module or its address, if not beside the worker. Rows are read as soon as it is known. */
+  module: { params: { wasm: WasmModule | string | undefined }; result: null };
   /** Rows `[start, end)` of the given columns as packed cells (`RowWindow`). */
   window: {
     params: {

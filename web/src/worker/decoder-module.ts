@@ -15,7 +15,7 @@ export function moduleBytes(): number {
 /** Makes a decoder. The module is loaded once. Rejects with `wasm_unavailable`. */
 export async function loadDecoder(
   memoryBytes: number,
-  wasm: Requests["open"]["params"]["wasm"],
+  wasm: Requests["module"]["params"]["wasm"],
   onCrash: (error: ColonnadeError) => void,
 ): Promise<BodyDecoder> {
   // Bundlers recognise this expression and emit the file; this package's own build leaves it alone.

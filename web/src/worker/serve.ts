@@ -1,7 +1,7 @@
 import { PoolClient } from "../http/pool-client.js";
 import { type ColonnadeError, noRows } from "../model/errors.js";
 import type { Endpoint } from "../rpc/endpoint.js";
-import type { Notices } from "../rpc/messages.js";
+import type { Notices, Requests } from "../rpc/messages.js";
 import { Responder } from "../rpc/responder.js";
 import { loadDecoder } from "./decoder-module.js";
 import type { Kernels } from "./kernels.js";
@@ -13,17 +13,25 @@ import type { WindowedTable } from "./windowed-table.js";
 /** Serves one table through `endpoint`. The returned function stops it and frees the rows. */
 export function serve(endpoint: Endpoint): () => void {
   let stream: TableStream | undefined;
+  let setModule: (wasm: Requests["module"]["params"]["wasm"]) => void = () => undefined;
+  const module = new Promise<Requests["module"]["params"]["wasm"]>((resolve) => {
+    setModule = resolve;
+  });
   const pool = new PoolClient((notice) => responder.notify("slot", notice));
 
   const responder = new Responder(endpoint, {
-    open: async ({ source, memoryBytes, wasm, firstCells }) => {
+    open: async ({ source, memoryBytes, firstCells }) => {
       const notify = <N extends keyof Notices>(name: N, data: Notices[N]) =>
         responder.notify(name, data);
       stream = new TableStream(source, notify, RETRY_POLICY, pool);
       const onCrash = (error: ColonnadeError) => responder.notify("crash", error.toJSON());
-      const decoder = loadDecoder(memoryBytes, wasm, onCrash);
+      const decoder = module.then((wasm) => loadDecoder(memoryBytes, wasm, onCrash));
       const result = await stream.open(decoder, firstCells, memoryBytes);
       return { result, transfer: result.firstCells ? [result.firstCells.buffer] : [] };
+    },
+    module: ({ wasm }) => {
+      setModule(wasm);
+      return DONE;
     },
     ...rowHandlers(rows, (name, data) => responder.notify(name, data)),
     reach: async ({ end }, signal) => ({
