@@ -1,5 +1,3 @@
-use std::collections::BinaryHeap;
-
 use super::key::{Key, Key256, Keyed};
 use super::literal::Literal;
 use super::predicate::Test;
@@ -144,11 +142,7 @@ impl<K: LiteralKey> KeyTest<K> {
     pub(super) fn new(test: &Test) -> Self {
         match test {
             Test::Compare(op, literal) => Self::compare(*op, literal),
-            Test::In(literals) => {
-                // A heap needs much less code than a sort does.
-                let keys: BinaryHeap<K> = literals.iter().filter_map(K::of).collect();
-                Self::In(keys.into_sorted_vec())
-            }
+            Test::In(literals) => Self::In(literals.iter().filter_map(K::of).collect()),
             _ => Self::Constant(false),
         }
     }

@@ -8,7 +8,7 @@ use crate::semantics::{Position, from_hex};
 use crate::text::TimeZones;
 
 /// A literal as a key of the column's type, or its position outside the type's values.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Literal {
     /// A value of the type.
     Narrow(u64),
