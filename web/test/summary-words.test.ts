@@ -65,6 +65,9 @@ test("quartiles, empty texts and lengths are exact texts, with a mark if they ar
   );
   const exact = { ...numbers, distinct_is_approximate: false };
   expect(details(exact)).toContain("400 distinct, 20 null (2.0 %)");
+  const same = { ...numbers, distinct: 1, min: "7.00", max: "7.00" };
+  expect(details(same)).toEqual(["all 7.00", "1 distinct, 20 null (2.0 %)", "1,000 rows"]);
+  expect(details({ ...same, distinct: 2, nan: 3, infinite: 0 })[1]).toContain("≈ 2 distinct");
   const lengths = { min: 2, lower: 5, median: 1100, upper: 1200, max: 4000, is_approximate: false };
   expect(details({ ...texts, empties: 12, lengths })).toEqual([
     "“” to b",

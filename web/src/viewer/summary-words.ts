@@ -217,13 +217,14 @@ function captionOf(summary: Summary): string[] {
 
 /** The number of distinct values, with `≈` if it is estimated; undefined if it is not known. */
 function distinctOf(
-  { nulls, rows, distinct, distinct_is_approximate, top = [] }: Summary,
+  { nulls, rows, distinct, distinct_is_approximate, min, max, nan, infinite, top = [] }: Summary,
   format: (count: number) => string,
 ): string | undefined {
   const counts = top.map(({ count }) => count).filter((count) => count > 0);
   const numValues = rows - nulls;
   if (counts.reduce((total, count) => total + count, 0) === numValues) return format(counts.length);
   if (distinct === null) return undefined;
+  if (min !== null && min === max && !nan && !infinite) return format(1);
   return about(format(Math.min(distinct, numValues)), distinct_is_approximate);
 }
 
