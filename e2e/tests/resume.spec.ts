@@ -219,16 +219,22 @@ test("open() and pending calls of a lost worker end, and the table opens in anot
     const { open } = await import("/index.js" as string);
     const Original = Worker;
     const workers: Worker[] = [];
+    const runs = new WeakMap<Worker, Promise<unknown>>();
     let isEnded = false;
     globalThis.Worker = class extends Original {
       constructor(...options: ConstructorParameters<typeof Original>) {
         super(...options);
         workers.push(this);
+        const running = new Promise((resolve) => {
+          this.addEventListener("message", resolve, { once: true });
+        });
+        runs.set(this, running);
       }
       override postMessage(...sent: unknown[]) {
         super.postMessage(...(sent as [unknown, Transferable[]]));
-        // As soon as it has to serve a table.
-        if (isEnded && sent[0] instanceof MessagePort) this.terminate();
+        // As soon as it runs and has to serve a table.
+        if (isEnded && sent[0] instanceof MessagePort)
+          void runs.get(this)?.then(() => this.terminate());
         isEnded = false;
       }
     };

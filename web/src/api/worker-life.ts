@@ -59,7 +59,11 @@ function lose(loss: AbortController): void {
 function startOf(worker: Worker, ended: AbortSignal): Promise<WorkerReady> {
   const starting = new Promise<WorkerReady>((resolve, reject) => {
     const once = { once: true };
-    worker.addEventListener("message", ({ data }: MessageEvent<WorkerReady>) => resolve(data), once);
+    worker.addEventListener(
+      "message",
+      ({ data }: MessageEvent<WorkerReady>) => resolve(data),
+      once,
+    );
     const fail = (event: ErrorEvent) => {
       event.preventDefault();
       reject(new Error(event.message || "the browser gave no reason."));
