@@ -15,6 +15,7 @@ import { parseArgs } from "node:util";
 import { chromium } from "@playwright/test";
 import { build } from "../scripts/build.mjs";
 import { cacheDir } from "../scripts/cache.mjs";
+import { CHROMIUM_ARGUMENTS } from "../scripts/chromium.mjs";
 import { Obstacle, root, run, say, script } from "../scripts/run.mjs";
 import { setUpBrowsers, setUpPython } from "../scripts/setup.mjs";
 import { provideFlights } from "../scripts/start.mjs";
@@ -201,11 +202,10 @@ function savedProgress() {
 async function inBrowser({ former, ...options }, work) {
   const site = await openSite(options);
   site.former = await former?.openSite(options);
-  const isRoot = process.getuid?.() === 0;
   const { COLONNADE_CHROMIUM: executablePath } = await setUpBrowsers(["Chromium"]);
   const browser = await chromium.launch({
     executablePath,
-    args: ["--js-flags=--expose-gc", ...(isRoot ? ["--no-sandbox"] : [])],
+    args: ["--js-flags=--expose-gc", ...CHROMIUM_ARGUMENTS],
   });
   try {
     return await work(browser, site);

@@ -9,6 +9,7 @@ import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
 import { chromium } from "@playwright/test";
 import { cacheDir } from "../scripts/cache.mjs";
+import { CHROMIUM_ARGUMENTS } from "../scripts/chromium.mjs";
 import { Obstacle, root, say, script } from "../scripts/run.mjs";
 import { setUpBrowsers, setUpPython } from "../scripts/setup.mjs";
 import { formatMs, fraction, markdown, median, spread } from "./browser/format.mjs";
@@ -91,12 +92,8 @@ async function sampled({ failures, ...results }, group, name, measure) {
 
 /** Calls `work` with a tab of a browser that has nothing in its cache. */
 async function inFreshBrowser(work) {
-  const isRoot = process.getuid?.() === 0;
   const { COLONNADE_CHROMIUM: executablePath } = await setUpBrowsers(["Chromium"]);
-  const browser = await chromium.launch({
-    executablePath,
-    args: isRoot ? ["--no-sandbox"] : [],
-  });
+  const browser = await chromium.launch({ executablePath, args: CHROMIUM_ARGUMENTS });
   try {
     const tab = await browser.newPage({ viewport: VIEWPORT });
     const failed = new Promise((_, reject) => {

@@ -1,4 +1,5 @@
 import { defineConfig } from "@playwright/test";
+import { CHROMIUM_ARGUMENTS } from "../scripts/chromium.mjs";
 
 const {
   COLONNADE_CHROMIUM: chromium,
@@ -7,17 +8,8 @@ const {
   COLONNADE_FULL: isFull,
 } = process.env;
 
-/** Parts of Chromium that only take time here: an emulated GPU, and the pages behind the address bar. */
-const NOT_NEEDED = [
-  "--disable-gpu",
-  "--disable-gpu-rasterization",
-  // Chromium reads only the last list, so this one begins with Playwright's own.
-  "--disable-features=AvoidUnnecessaryBeforeUnloadCheckSync,BoundaryEventDispatchTracksNodeRemoval," +
-    "DestroyProfileOnBrowserClose,DialMediaRouteProvider,GlobalMediaControls,HttpsUpgrades,LensOverlay," +
-    "MediaRouter,PaintHolding,ThirdPartyStoragePartitioning,BlockOriginHeaderModificationOnRedirect," +
-    "Translate,AutoDeElevate,OptimizationHints," +
-    "WebUIOmniboxPopup,WebUIOmniboxAimPopup,WebUIOmniboxFullPopup",
-];
+/** Parts of Chromium that only take time here. */
+const NOT_NEEDED = ["--disable-gpu", "--disable-gpu-rasterization", ...CHROMIUM_ARGUMENTS];
 
 /** Preferences of Firefox. */
 const FIREFOX_PREFERENCES = {
@@ -60,8 +52,7 @@ export default defineConfig({
         permissions: ["clipboard-read", "clipboard-write"],
         launchOptions: {
           ...(chromium ? { executablePath: chromium } : {}),
-          // Chromium has no sandbox for root.
-          args: process.getuid?.() === 0 ? ["--no-sandbox", ...NOT_NEEDED] : NOT_NEEDED,
+          args: NOT_NEEDED,
         },
       },
     },
