@@ -176,3 +176,11 @@ test("a table that waits for its worker can be cancelled at once", async () => {
   opening.abort();
   await expect(opened).rejects.toMatchObject({ code: "cancelled" });
 });
+
+test("an address of the module that is none ends the opening, and the worker can be used again", async () => {
+  vi.stubGlobal("Worker", StartingWorker);
+  const { open } = await import("../src/api/open.js");
+  const opened = open("https://data.example/rows", { wasmSrc: "https://[" });
+  await expect(opened).rejects.toThrow("Invalid URL");
+  expect(workers[0]?.sent).toEqual([expect.any(MessagePort), "idle"]);
+});

@@ -86,7 +86,7 @@ async function openOnce(
 ): Promise<Table> {
   const { signal, memoryBytes = DEFAULT_MEMORY_BYTES, totalRows } = options;
   if (signal?.aborted) throw cancelledError();
-  // Handled later, by the table.
+  // The table handles it, if it comes so far.
   finding.catch(() => undefined);
   // Comes first, so that the worker starts while the page prepares the source.
   const opened = new AbortController();

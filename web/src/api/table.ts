@@ -140,17 +140,15 @@ export class Table extends EventTarget {
     const released = table.#released.signal;
     globalThis.addEventListener?.("pagehide", () => table.#abandon(), { signal: released });
     onWake(() => table.#requester.send("retryNow", null), released);
-    wasm.then(
-      (module) => table.#requester.send("module", { wasm: module }),
-      (thrown) => table.#fail(ColonnadeError.from(thrown, "wasm_unavailable")),
-    );
     try {
       await table.#pool.requestFirst(signal);
       // The user left the page meanwhile: a return to it must not continue this table.
       if (table.#state !== "streaming") throw cancelledError();
       const params = { source: prepared.wire, memoryBytes, firstCells };
       const { transfer } = prepared;
-      const opened = await table.#requester.request("open", params, { signal, transfer });
+      const opening = table.#requester.request("open", params, { signal, transfer });
+      const loading = wasm.then((module) => table.#requester.send("module", { wasm: module }));
+      const [opened] = await Promise.all([opening, loading]);
       table.#schema = opened.schema;
       table.#setProgress(opened.progress);
       table.#rows.keepFirst(opened.firstCells);
