@@ -59,6 +59,26 @@ test("the first rows are read before the last ones have their places", async () 
   view.close();
 });
 
+test("a summary in the background goes on when nothing else runs", async () => {
+  const ended: string[] = [];
+  const note = (name: string) => () => void ended.push(name);
+  const summary = table.summary("price", { isBackground: true }).then(note("summary"));
+  const stopped = new AbortController();
+  const { signal } = stopped;
+  const another = table.summary("word", { isBackground: true, signal }).catch(note("stopped"));
+  const view = await table.sort(ascending);
+  const filtered = await table.filter({ op: "gt", column: "price", value: "9000" });
+  note("filter")();
+  stopped.abort();
+  await Promise.all([summary, another, view.done.then(note("sort"))]);
+  expect(ended.at(-1)).toBe("summary");
+  expect(ended.toSorted()).toEqual(["filter", "sort", "stopped", "summary"]);
+  expect(await table.summary("price", { isBackground: true })).toEqual(
+    await table.summary("price"),
+  );
+  for (const each of [view, filtered]) each.close();
+});
+
 test("a search ends with the rows that it needs; other work waits for all", async () => {
   const view = await table.sort(ascending);
   const first = [...order].findIndex((row) => word[row] === "MAIL");

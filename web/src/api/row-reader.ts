@@ -45,6 +45,8 @@ export interface SummaryOptions extends WorkOptions {
    * alone, also for a view: it cannot be compared with the table's. Default: ten.
    */
   top?: number | undefined;
+  /** @internal Waits while other work runs. */
+  isBackground?: boolean | undefined;
 }
 
 /** The result of `find`. */
@@ -215,8 +217,9 @@ export abstract class RowReader {
    * last one; if an extreme has changed, the histogram is counted again.
    */
   async summary(column: string, options: SummaryOptions = {}): Promise<Summary> {
-    const { maxCounted = MAX_COUNTED, top } = options;
-    const work = { kind: "summary" as const, column, maxCounted, view: this.#id, top };
+    const { maxCounted = MAX_COUNTED, top, isBackground } = options;
+    const view = this.#id;
+    const work = { kind: "summary" as const, column, maxCounted, view, top, isBackground };
     return JSON.parse((await this.run(work, options)) as string) as Summary;
   }
 

@@ -31,6 +31,8 @@ export interface SummaryWork {
   view: number;
   /** How many of the most frequent values are wanted. */
   top?: number | undefined;
+  /** Waits while other work runs. */
+  isBackground?: boolean | undefined;
 }
 
 /** A sort of a view. */

@@ -130,7 +130,7 @@ export class ColumnSummaries {
     const { field, rows, known, numRows } = next;
     const isAgain = known.has(field);
     try {
-      const options = { signal: work.signal, maxCounted: MAX_COUNTED };
+      const options = { signal: work.signal, maxCounted: MAX_COUNTED, isBackground: true };
       const summary = await rows.summary(this.#distinct(field).name, options);
       known.set(field, { numRows, summary });
     } catch (thrown) {

@@ -30,6 +30,8 @@ export class Kernels {
   readonly #summaries = new Map<string, WasmJob>();
   /** Running jobs, which hold their rows. */
   readonly #running = new Set<{ free(): void }>();
+  /** The ends of running jobs that somebody waits for. */
+  readonly #urgent = new Set<Promise<unknown>>();
   #nextView = 1;
 
   constructor(use: Use) {
@@ -134,15 +136,16 @@ export class Kernels {
   }
 
   async #summarise(
-    { column, maxCounted, view, top }: SummaryWork,
+    { column, maxCounted, view, top, isBackground }: SummaryWork,
     signal: AbortSignal,
     report: (fraction: number) => void,
   ): Promise<string> {
+    const control = { signal, report, isBackground };
     if (top !== undefined) {
       const job = this.#with(view, (decoder, rows) =>
         decoder.summaryOfRows(rows, column, maxCounted, top),
       );
-      return this.#finishSummary(job, { signal, report });
+      return this.#finishSummary(job, control);
     }
     const key = `${maxCounted} ${column}`;
     const kept = this.#summaries.get(key);
@@ -150,14 +153,14 @@ export class Kernels {
     this.#summaries.delete(key);
     const job = kept ?? this.#use((decoder) => decoder.summary(column, maxCounted));
     if (kept !== undefined) this.#use((decoder) => decoder.resumeSummary(kept));
-    const { text, within } = await this.#finish(job, { signal, report }, () => {
+    const { text, within } = await this.#finish(job, control, () => {
       this.#keep(key, job);
       const begin = (decoder: WasmKernels, rows: WasmView) => decoder.summaryWithin(job, rows);
       // Before `summaryText`, which drops the counts if there are very many values.
       const within = view === 0 ? undefined : this.#with(view, begin);
       return { text: this.#use((decoder) => decoder.summaryText(job)), within };
     });
-    return within === undefined ? text : this.#finishSummary(within, { signal, report });
+    return within === undefined ? text : this.#finishSummary(within, control);
   }
 
   /** Finishes a summary that does not go on with rows that arrive. */
@@ -184,6 +187,17 @@ export class Kernels {
    * freed.
    */
   async #finish<T>(job: WasmJob, control: JobControl, end: () => T): Promise<T> {
+    const finished = this.#stepToEnd(job, control, end);
+    if (control.isBackground) return finished;
+    this.#urgent.add(finished);
+    try {
+      return await finished;
+    } finally {
+      this.#urgent.delete(finished);
+    }
+  }
+
+  async #stepToEnd<T>(job: WasmJob, control: JobControl, end: () => T): Promise<T> {
     let reportedMs = performance.now();
     this.#running.add(job);
     try {
@@ -206,6 +220,8 @@ export class Kernels {
         // A request that has arrived meanwhile yields once itself before it is answered.
         await yieldToEventLoop();
         await yieldToEventLoop();
+        while (control.isBackground && this.#urgent.size > 0)
+          await Promise.allSettled(this.#urgent);
         if (control.signal.aborted || !this.#running.has(job)) throw cancelledError();
       }
     } catch (thrown) {

@@ -4,6 +4,8 @@ import type { WasmJob } from "./wasm-kernels.js";
 /** What runs a job. */
 export interface JobControl {
   signal: AbortSignal;
+  /** Waits while other jobs run. */
+  isBackground?: boolean | undefined;
   /** Called with the fraction that is done, from 0 to 1. */
   report(fraction: number): void;
   /** Called after each step. If it returns true, messages are answered before the next one. */
