@@ -4,6 +4,8 @@ import type { AddressInfo } from "node:net";
 
 /** A host of files for pages of every origin. It answers ranges, unless it is told otherwise. */
 export class FileHost {
+  /** Also after the end, for requests that are answered late. */
+  origin = "";
   /** The paths of files by the paths of their addresses. */
   files: Record<string, string> = {};
   sendsRanges = true;
@@ -31,11 +33,8 @@ export class FileHost {
     const host = new FileHost();
     host.files = files;
     await new Promise<void>((resolve) => host.#server.listen(0, "127.0.0.1", resolve));
+    host.origin = `http://127.0.0.1:${(host.#server.address() as AddressInfo).port}`;
     return host;
-  }
-
-  get origin(): string {
-    return `http://127.0.0.1:${(this.#server.address() as AddressInfo).port}`;
   }
 
   close(): void {
