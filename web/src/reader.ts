@@ -1,3 +1,4 @@
+import { beginLife } from "./api/worker-life.js";
 import type { FileOrder } from "./model/file-source.js";
 import { type ServedFile, serveFile } from "./reader/serve.js";
 import type { WasmModule } from "./rpc/messages.js";
@@ -6,14 +7,15 @@ export { serveFile };
 
 /**
  * The reader's module, or that the page could not compile it; a file to open with its number; what an open file needs;
- * or the number of a file to close.
+ * the number of a file to close; or a question for a sign of life.
  */
 export type ReaderOrder =
   | { module: WebAssembly.Module | undefined }
   | { id: number; order: FileOrder }
   | { id: number; ports: MessagePort[] }
   | { id: number; wasm: WasmModule | string | undefined }
-  | { close: number };
+  | { close: number }
+  | "ping";
 
 // Only in a worker that `open` started, not in another page or worker that imports this file.
 const scope = globalThis as unknown as Worker & { document?: unknown; name?: unknown };
@@ -23,9 +25,10 @@ if (scope.document === undefined && scope.name === "colonnade-reader") {
   const compiled = new Promise<WebAssembly.Module | undefined>((resolve) => {
     useModule = resolve;
   });
-  scope.postMessage("ready");
   scope.addEventListener("message", ({ data }: MessageEvent<ReaderOrder>) => {
-    if ("module" in data) {
+    if (data === "ping") {
+      scope.postMessage("alive");
+    } else if ("module" in data) {
       useModule(data.module);
     } else if ("close" in data) {
       files.get(data.close)?.close();
@@ -38,4 +41,5 @@ if (scope.document === undefined && scope.name === "colonnade-reader") {
       files.set(data.id, serveFile(data.order, compiled));
     }
   });
+  beginLife(scope);
 }

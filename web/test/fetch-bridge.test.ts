@@ -164,3 +164,18 @@ test("a stream of the page's own fetch that fails later is not resumed, unless i
   });
   failed.close();
 });
+
+test.each([
+  204, 205, 304,
+])("a response of status %i, which has no body, arrives", async (status) => {
+  const { port1, port2 } = new MessageChannel();
+  serveFetch(async () => new Response(null, { status }), port1);
+  const response = await fetchThrough(port2)(ADDRESS, {});
+  expect([response.status, response.body]).toEqual([status, null]);
+});
+
+test("a response that says nothing is an error of the network", async () => {
+  const { port1, port2 } = new MessageChannel();
+  serveFetch(async () => Response.error(), port1);
+  await expect(fetchThrough(port2)(ADDRESS, {})).rejects.toBeInstanceOf(TypeError);
+});

@@ -10,7 +10,9 @@ class FakeWorker extends EventTarget {
   constructor() {
     super();
     workers.push(this);
-    queueMicrotask(() => this.dispatchEvent(new MessageEvent("message", { data: "ready" })));
+    queueMicrotask(() =>
+      this.dispatchEvent(new MessageEvent("message", { data: { lock: undefined } })),
+    );
   }
   postMessage(message: unknown): void {
     this.sent.push(message);
@@ -133,7 +135,7 @@ test("a worker that never says that it is ready is given up, and a table is read
 /** A worker whose script has yet to run. */
 class StartingWorker extends FakeWorker {
   override dispatchEvent(event: Event): boolean {
-    return (event as MessageEvent).data !== "ready" && super.dispatchEvent(event);
+    return !("lock" in ((event as MessageEvent).data ?? {})) && super.dispatchEvent(event);
   }
 }
 

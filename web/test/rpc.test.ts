@@ -134,3 +134,17 @@ test("a view whose request was cancelled too late is released", async () => {
   await expect(cancelled).rejects.toMatchObject({ code: "cancelled" });
   await released.promise;
 });
+
+test("after its end, nothing is answered, also not what was sent before", async () => {
+  const begun: string[] = [];
+  const { requester, responder } = connect({
+    stop: () => {
+      begun.push("stop");
+      return { result: null };
+    },
+  });
+  requester.request("stop", null).catch(() => undefined);
+  responder.close();
+  await new Promise((resolve) => setTimeout(resolve, 50));
+  expect(begun).toEqual([]);
+});

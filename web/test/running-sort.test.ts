@@ -107,6 +107,23 @@ test("a search ends with the rows that it needs; other work waits for all", asyn
   other.close();
 });
 
+test("work on a view waits until the view is there, also if its last rows come with a whole step", async () => {
+  const count = 655_360;
+  const columns = {
+    same: vectorFromArray(new Int32Array(count).fill(7)),
+    number: vectorFromArray(Int32Array.from({ length: count }, (_, row) => row)),
+  };
+  const rows = await rowsOf(tableToIPC(new Table(columns), "stream"));
+  const sorted = await rows.sort([{ column: "same" }]);
+  expect(sorted.isDone).toBe(false);
+  const few = await sorted.filter({ op: "lt", column: "number", value: 10 });
+  expect(few.numRows).toBe(10);
+  const again = await (await rows.sort([{ column: "same" }])).sort([
+    { column: "number", descending: true },
+  ]);
+  expect(await again.text({ start: 0, end: 1 }, ["number"])).toEqual([[`${count - 1}`]]);
+});
+
 test("a sort that is cancelled after its first rows rejects those who wait", async () => {
   const controller = new AbortController();
   const fractions: number[] = [];

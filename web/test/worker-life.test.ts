@@ -51,6 +51,20 @@ test("without locks, a worker is lost after two minutes without an answer", asyn
   expect(fake.numPings).toBe(numPings);
 });
 
+test("a worker that is released while it starts is watched by its lock all the same", async () => {
+  const request = vi.fn(() => new Promise(() => undefined));
+  vi.stubGlobal("navigator", { locks: { request } });
+  const fake = new FakeWorker();
+  const worker = fake as unknown as Worker;
+  watchWorker(worker);
+  fake.dispatchEvent(new MessageEvent("message", { data: { idleBytes: 0 } }));
+  fake.dispatchEvent(new MessageEvent("message", { data: { lock: "its lock" } }));
+  await readyOf(worker);
+  expect(request).toHaveBeenCalledWith("its lock", expect.anything(), expect.anything());
+  vi.advanceTimersByTime(3_600_000);
+  expect(fake.numPings).toBe(0);
+});
+
 test("a worker that reports an error before it runs is lost, with the reason", async () => {
   const fake = new FakeWorker();
   const worker = fake as unknown as Worker;

@@ -4,6 +4,7 @@ import type { Arrangement } from "../model/arrangement.js";
 import { ColonnadeError } from "../model/errors.js";
 import type { FileFacts, FileOrder, FileSource } from "../model/file-source.js";
 import { predicateJson } from "../model/predicate.js";
+import type { ReaderOrder } from "../reader.js";
 import type { WasmModule } from "../rpc/messages.js";
 import { MemoryShare } from "./page-memory.js";
 import {
@@ -14,6 +15,7 @@ import {
   urlOf,
 } from "./source.js";
 import { findWasm, type WorkerOptions, workerAt } from "./start-worker.js";
+import { lossOf, readyOf, watchWorker } from "./worker-life.js";
 
 /** Where the reader answers. Nothing is ever sent there. */
 const TABLE = "http://reader.localhost/v1/tables/file";
@@ -41,12 +43,9 @@ interface ReaderFile {
 
 /** The reader of this page's files. */
 interface Reader {
+  /** Aborts, with the error, when its worker has ended although nobody ended it. */
+  loss?: AbortSignal | undefined;
   open(order: FileOrder, transfer: Transferable[]): ReaderFile;
-}
-
-/** The reader in a worker, which needs its module, or to know that it has to find it. */
-interface WorkerReader extends Reader {
-  useModule(module: WebAssembly.Module | undefined): void;
 }
 
 const readers = new Map<string, Promise<Reader>>();
@@ -89,7 +88,8 @@ export async function prepareFile(
     .catch(() => undefined)
     .then(opened.useDecoder);
   const onDemandBytes = loadAll ? undefined : memoryBytes - computedBytes;
-  return new OpenFile(opened, share, onDemandBytes, signal).rows({ sort: [], filter: null });
+  const open = new OpenFile(opened, share, onDemandBytes, reader.loss, signal);
+  return open.rows({ sort: [], filter: null });
 }
 
 /** A file of which tables are open. */
@@ -98,6 +98,7 @@ class OpenFile {
   /** What all its tables, and the columns that are computed with, may take of the page's memory. */
   readonly #share: MemoryShare;
   readonly #onDemandBytes: number | undefined;
+  readonly #loss: AbortSignal | undefined;
   readonly #signal: AbortSignal | undefined;
   #numTables = 0;
 
@@ -105,11 +106,13 @@ class OpenFile {
     file: ReaderFile,
     share: MemoryShare,
     onDemandBytes: number | undefined,
+    loss: AbortSignal | undefined,
     signal: AbortSignal | undefined,
   ) {
     this.#file = file;
     this.#share = share;
     this.#onDemandBytes = onDemandBytes;
+    this.#loss = loss;
     this.#signal = signal;
   }
 
@@ -148,7 +151,8 @@ class OpenFile {
     void learn(send, file, this.#signal)
       .then(() => this.#share.trim(MEMORY_RATIO * (file.leastMemoryBytes ?? Infinity)))
       .catch(close);
-    return { wire, transfer: [workers.port1], fetch: send, port: { close }, file };
+    const loss = this.#loss;
+    return { wire, transfer: [workers.port1], fetch: send, port: { close }, file, loss };
   }
 }
 
@@ -168,7 +172,10 @@ function readerOf({ worker = true, readerSrc }: WorkerOptions): Promise<Reader> 
   const started = readers.get(kind) ?? startReader(worker, readerSrc);
   readers.set(kind, started);
   // The next file tries again.
-  started.catch(() => readers.delete(kind));
+  const forget = () => {
+    if (readers.get(kind) === started) readers.delete(kind);
+  };
+  started.then(({ loss }) => loss?.addEventListener("abort", forget), forget);
   return started;
 }
 
@@ -177,12 +184,12 @@ async function startReader(inWorker: boolean, readerSrc?: string | URL): Promise
   let reason = "";
   if (inWorker && globalThis.Worker !== undefined) {
     try {
-      const starting = inOwnWorker(href === undefined ? besideUs() : workerAt(href, NAME));
-      // The module arrives while the worker starts.
-      const compiling = href === undefined ? compile() : undefined;
-      const worker = await starting;
-      void Promise.resolve(compiling).then(worker.useModule);
-      return worker;
+      const worker = href === undefined ? besideUs() : workerAt(href, NAME);
+      watchWorker(worker);
+      const module = href === undefined ? compile() : Promise.resolve(undefined);
+      void module.then((module) => worker.postMessage({ module } satisfies ReaderOrder));
+      await readyOf(worker);
+      return readerIn(worker);
     } catch (thrown) {
       reason = thrown instanceof Error ? thrown.message : String(thrown);
     }
@@ -229,25 +236,21 @@ function besideUs(): Worker {
   }
 }
 
-/** Resolves once the worker's script runs. */
-function inOwnWorker(worker: Worker): Promise<WorkerReader> {
+/** The reader in a worker. */
+function readerIn(worker: Worker): Reader {
   let numFiles = 0;
-  const open: Reader["open"] = (order, transfer) => {
-    const id = numFiles++;
-    worker.postMessage({ id, order }, transfer);
-    return {
-      serve: (ports) => worker.postMessage({ id, ports }, ports),
-      useDecoder: (wasm) => worker.postMessage({ id, wasm }),
-      close: () => worker.postMessage({ close: id }),
-    };
+  const post = (order: ReaderOrder, transfer: Transferable[] = []) =>
+    worker.postMessage(order, transfer);
+  return {
+    loss: lossOf(worker),
+    open: (order, transfer) => {
+      const id = numFiles++;
+      post({ id, order }, transfer);
+      return {
+        serve: (ports) => post({ id, ports }, ports),
+        useDecoder: (wasm) => post({ id, wasm }),
+        close: () => post({ close: id }),
+      };
+    },
   };
-  const useModule: WorkerReader["useModule"] = (module) => worker.postMessage({ module });
-  return new Promise((resolve, reject) => {
-    worker.addEventListener("message", () => resolve({ open, useModule }), { once: true });
-    worker.addEventListener("error", (event) => {
-      event.preventDefault();
-      worker.terminate();
-      reject(new Error(event.message || "the browser gave no reason."));
-    });
-  });
 }

@@ -53,6 +53,8 @@ export interface PreparedSource {
   port?: { close(): void };
   /** Set if the source is a Parquet file that the reader reads. */
   file?: OpenedFile;
+  /** Aborts, with the error, when that reader has ended although nobody ended it. */
+  loss?: AbortSignal | undefined;
 }
 
 /** Prepares a source for the worker. Rejects for a Response with an error status. */

@@ -192,10 +192,11 @@ export class Table extends EventTarget {
     };
     worker.addEventListener("error", onWorkerFailure);
     worker.addEventListener("messageerror", () => this.#fail(workerLost()));
-    const { loss } = worker;
-    const onLoss = () => this.#fail(loss?.reason);
-    if (loss?.aborted) onLoss();
-    loss?.addEventListener("abort", onLoss, { signal: this.#released.signal });
+    for (const { loss } of [worker, prepared]) {
+      const onLoss = () => this.#fail(loss?.reason);
+      if (loss?.aborted) onLoss();
+      loss?.addEventListener("abort", onLoss, { signal: this.#released.signal });
+    }
   }
 
   /**
@@ -504,6 +505,8 @@ export class Table extends EventTarget {
       this.#requester.fail(error);
       this.#worker.terminate();
       this.#pool.close();
+      this.#share?.close();
+      this.#prepared.port?.close();
       this.#dropAtServer();
     } else if (this.#state !== "streaming") {
       return;

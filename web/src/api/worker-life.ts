@@ -1,11 +1,12 @@
 import { workerLost, workerUnavailable } from "../model/errors.js";
+import type { IdleWorker } from "../rpc/messages.js";
 
 /** How often a worker is asked for a sign of life where the browser has no Web Locks, as on pages over plain HTTP. */
 const PING_MS = 5000;
 /** It is lost after this many questions without an answer: time in which the page sleeps does not count. */
 const MAX_UNANSWERED = 24;
 
-/** A worker's first message: it is ready, and while it lives it holds the Web Lock of this name. */
+/** A worker says that it is ready, and while it lives it holds the Web Lock of this name. */
 export interface WorkerReady {
   lock: string | undefined;
 }
@@ -55,20 +56,21 @@ function lose(loss: AbortController): void {
   loss.abort(workerLost());
 }
 
-/** The first message of a worker. */
+/** The message of a worker that it is ready. */
 function startOf(worker: Worker, ended: AbortSignal): Promise<WorkerReady> {
   const starting = new Promise<WorkerReady>((resolve, reject) => {
-    const once = { once: true };
-    worker.addEventListener(
-      "message",
-      ({ data }: MessageEvent<WorkerReady>) => resolve(data),
-      once,
-    );
+    const onMessage = ({ data }: MessageEvent<WorkerReady | IdleWorker>) => {
+      // A worker that was released while it started first says that it is idle.
+      if (!("lock" in data)) return;
+      worker.removeEventListener("message", onMessage);
+      resolve(data);
+    };
+    worker.addEventListener("message", onMessage);
     const fail = (event: ErrorEvent) => {
       event.preventDefault();
       reject(new Error(event.message || "the browser gave no reason."));
     };
-    worker.addEventListener("error", fail, once);
+    worker.addEventListener("error", fail, { once: true });
   });
   return started(starting, ended);
 }

@@ -8,6 +8,9 @@ type Reply =
   | { status: number; headers: [string, string][]; body: MessagePort }
   | { error: PlainError };
 
+/** The statuses of responses that have no body. */
+const BODILESS: ReadonlySet<number> = new Set([204, 205, 304]);
+
 /** Calls `fetch` for the requests that a worker sends through `port`; see {@link fetchThrough}. */
 export function serveFetch(fetch: Fetch, port: MessagePort, serve = serveStream): void {
   port.onmessage = async ({ data: [url, init], ports: [replyPort] }: MessageEvent) => {
@@ -16,6 +19,7 @@ export function serveFetch(fetch: Fetch, port: MessagePort, serve = serveStream)
     replyPort.onmessage = () => abort.abort();
     try {
       const { status, headers, body } = await fetch(url, { ...init, signal: abort.signal });
+      if (status < 200) throw new TypeError("the option `fetch` gave a response without a status");
       const { port1, port2 } = new MessageChannel();
       serve(body ?? new Blob().stream(), port1);
       const reply: Reply = { status, headers: [...headers], body: port2 };
@@ -53,8 +57,10 @@ export function fetchThrough(port: MessagePort): Fetch {
         const isKept = !data.headers.some(([name]) => name === "x-result-order");
         const body = streamFromPort(data.body, isKept, end);
         // The request was aborted, but its response arrived.
-        if (signal?.aborted) void body.cancel();
-        else resolve(new Response(data.status === 204 ? null : body, data));
+        if (signal?.aborted) return void body.cancel();
+        const hasBody = !BODILESS.has(data.status);
+        if (!hasBody) void body.cancel();
+        resolve(new Response(hasBody ? body : null, data));
       };
       port.postMessage([url, init], [port2]);
     });

@@ -32,11 +32,13 @@ export class Responder {
   readonly #handlers: Handlers;
   readonly #queue = new Map<number, Job>();
   readonly #running = new Map<number, AbortController>();
+  #isClosed = false;
 
   constructor(endpoint: Endpoint, handlers: Handlers) {
     this.#endpoint = endpoint;
     this.#handlers = handlers;
     endpoint.addEventListener("message", ({ data }) => {
+      if (this.#isClosed) return;
       if (data.type === "request") {
         this.#queue.set(data.id, data);
         void yieldToEventLoop().then(() => this.#runNext());
@@ -50,8 +52,9 @@ export class Responder {
     endpoint.start?.();
   }
 
-  /** Aborts all work. */
+  /** Aborts all work, and answers no more. */
   close(): void {
+    this.#isClosed = true;
     this.#queue.clear();
     for (const running of this.#running.values()) running.abort();
   }

@@ -57,9 +57,12 @@ function checked<T extends object>(
 }
 
 /** A state, changed by what another one names. */
-export function mergedState(state: ViewerStateInput, changed: ViewerStateInput): ViewerStateInput {
+export function mergedState(
+  state: ViewerStateInput | undefined,
+  changed: ViewerStateInput,
+): ViewerStateInput {
   const merged = { ...state, ...changed };
-  if (changed.columns !== undefined) merged.columns = { ...state.columns, ...changed.columns };
+  if (changed.columns !== undefined) merged.columns = { ...state?.columns, ...changed.columns };
   return merged;
 }
 

@@ -105,7 +105,7 @@ export class Tools {
     } catch {
       // The inspector shows why the row cannot be read.
     }
-    if (mayInspect) await this.inspect(position);
+    if (mayInspect && this.#activated === position) await this.inspect(position);
   }
 
   /** Shows a whole cell in the inspector. */

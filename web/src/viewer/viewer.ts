@@ -146,8 +146,12 @@ export class ColonnadeViewer extends ViewerAttributes {
   #stateChange = new StateChange();
   /** The arrangement of which the page knows. */
   #reported = UNARRANGED;
-  /** The view of a table that was closed because the element left the page. */
+  /** The view of the rows when the element left the page. */
   #left: ViewerStateInput | undefined;
+  /** Whether the element has come back to a page. */
+  #isBack = false;
+  /** Whether the source was changed, and not opened yet. */
+  #isSourceNew = false;
   /** The source whose worker was lost. */
   #lost: TableSource | null = null;
   #listening: AbortController | undefined;
@@ -211,7 +215,7 @@ export class ColonnadeViewer extends ViewerAttributes {
       row: Math.floor(this.#grid.topRow),
       summaries: this.#summaries.isShown,
     };
-    return mergedState(shown, this.#stateToShow) as ViewerState;
+    return mergedState(shown, mergedState(this.#left, this.#stateToShow)) as ViewerState;
   }
   override set state(state: ViewerStateInput) {
     this.#stateToShow = mergedState(this.#stateToShow, checkedState(state));
@@ -314,7 +318,7 @@ export class ColonnadeViewer extends ViewerAttributes {
     super.connectedCallback();
     this.#pageLife.connect();
     this.#grid.onMoved();
-    if (this.hasUpdated && this.#phase === "idle") this.retry();
+    this.#isBack = this.hasUpdated;
     this.requestUpdate();
   }
 
@@ -325,14 +329,12 @@ export class ColonnadeViewer extends ViewerAttributes {
     queueMicrotask(() => {
       if (this.isConnected) return;
       const left = this.#stateToKeep;
-      if (this.#isOpenedHere) {
-        this.#reset();
-        this.#left = left;
-      } else {
+      if (this.#isOpenedHere) this.#reset();
+      else {
         this.#arranger.unarrange();
         this.#reported = UNARRANGED;
-        this.#stateToShow = left;
       }
+      this.#left = left;
     });
   }
 
@@ -343,22 +345,39 @@ export class ColonnadeViewer extends ViewerAttributes {
 
   protected override willUpdate(changed: PropertyValues<this>): void {
     if (changed.has("density")) this.#grid.setRowHeight(ROW_HEIGHTS_PX[this.density] ?? 30);
+    const before = changed.get("src") ?? changed.get("source");
     if (changed.has("src") || changed.has("source")) {
       this.#left = undefined;
-      // It is opened when the element is in a page.
-      if (!this.isConnected) return;
-      const source = this.#given;
-      const before = changed.get("src") ?? changed.get("source");
+      this.#isSourceNew = true;
       // The total is that of the former table.
       if (before != null && !changed.has("totalRows")) this.totalRows = null;
-      if (isData(source) && isData(before))
-        void this.#load(source, this.#stateToKeep, namesOf(this.#table));
-      else if (source !== null) void this.#load(source);
-      else if (this.#isOpenedHere) this.#reset();
     } else if (changed.has("row") && this.row !== null) {
       this.#grid.goToRow(this.row);
     }
-    if (this.#table !== undefined && this.isConnected) void this.#restore();
+    if (!this.isConnected) return;
+    if (this.#isSourceNew) this.#openGiven(before);
+    else if (this.#isBack) this.#showLeft();
+    this.#isBack = false;
+    this.#isSourceNew = false;
+    if (this.#table !== undefined) void this.#restore();
+  }
+
+  /** Opens the source that was given instead of `before`. */
+  #openGiven(before: TableSource | null | undefined): void {
+    const source = this.#given;
+    if (isData(source) && isData(before))
+      void this.#load(source, this.#stateToKeep, namesOf(this.#table));
+    else if (source !== null) void this.#load(source);
+    else if (this.#isOpenedHere) this.#reset();
+  }
+
+  /** Shows the rows again that were shown when the element left the page. */
+  #showLeft(): void {
+    if (this.#phase === "idle") this.retry();
+    else {
+      this.#stateToShow = mergedState(this.#left, this.#stateToShow);
+      this.#left = undefined;
+    }
   }
 
   /** Applies the state that was set since the last update. */

@@ -50,7 +50,8 @@ export class Kernels {
         const found = await this.#findPlaced(base, work.find, signal);
         if (found !== undefined) return found;
       }
-      await base.reach(base.numRows, signal);
+      await base.done;
+      if (signal.aborted) throw cancelledError("request");
     }
     if (work.kind === "summary") return this.#summarise(work, signal, report);
     if (work.kind === "sort") return this.#sort(work, signal, report);
