@@ -149,7 +149,7 @@ function embed(): Plugin {
 
 /** Modules that are loaded at their first use. */
 const LATE =
-  /\/api\/(?:arrow|file-table|serve-here)|\/model\/(?:needs-text|least-versions)|\/grid\/(?:summary-(?:plot|styles)|thumb-tip)|\/viewer\/(?:cell-(?:choices|menu)|find|inspector|matches|json-tree|binary|column-(?:actions|changes|menu|panels|picker|summaries)|filter-(?:bar|form|values)|value-(?:counts|list)|predicate-words|panel|copy|formats|summary-words|totals|selected-values|rows-file|computation-record|too-old|notices)|\/http\/query-record/;
+  /\/api\/(?:arrow|file-table|serve-here)|\/model\/(?:needs-text|least-versions)|\/grid\/(?:summary-(?:plot|styles)|thumb-tip)|\/viewer\/(?:cell-(?:choices|menu)|find|inspector|matches|json-tree|binary|column-(?:actions|changes|menu|panels|picker|summaries)|filter-(?:bar|form|values)|value-(?:counts|list)|predicate-words|panel|copy|formats|summary-words|totals|selected-values|rows-file|computation-record|too-old|notices)|\/http\/(?:query-record|serve-ports)/;
 
 /** The output has few files: one for `open`, one for the viewer, and one for each tool loaded late. */
 const groups = [

@@ -1,7 +1,8 @@
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { open } from "../src/api/open.js";
-import { type Fetch, fetchThrough, serveFetch } from "../src/http/fetch-bridge.js";
+import { type Fetch, fetchThrough } from "../src/http/fetch-bridge.js";
 import { fetchQueryRecord } from "../src/http/query-record.js";
+import { serveFetch } from "../src/http/serve-ports.js";
 import { ColonnadeError } from "../src/model/errors.js";
 import { ReplayServer } from "./replay.js";
 

@@ -81,6 +81,7 @@ test.runIf(isBuilt)("the only other files are the tools that are loaded late", (
     "rows-file.js",
     "selected-values.js",
     "serve-here.js",
+    "serve-ports.js",
     "thumb-tip.js",
     "too-old.js",
     "totals.js",

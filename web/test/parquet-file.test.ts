@@ -5,7 +5,7 @@ import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { type Table, tableFromIPC } from "apache-arrow";
 import { describe, expect, test } from "vitest";
-import { serveFetch } from "../src/http/fetch-bridge.js";
+import { serveFetch } from "../src/http/serve-ports.js";
 import { ColonnadeError } from "../src/model/errors.js";
 import type { FileOrder } from "../src/model/file-source.js";
 import { FileServer } from "../src/reader/file-server.js";

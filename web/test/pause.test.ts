@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import { expect, test } from "vitest";
 import init, { Decoder } from "../pkg/colonnade_wasm.js";
-import { serveStream } from "../src/http/port-stream.js";
+import { serveStream } from "../src/http/serve-ports.js";
 import type { StreamProgress } from "../src/model/progress.js";
 import type { Notices } from "../src/rpc/messages.js";
 import { BodyDecoder } from "../src/worker/body-decoder.js";

@@ -4,7 +4,7 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
-import { serveFetch } from "../src/http/fetch-bridge.js";
+import { serveFetch } from "../src/http/serve-ports.js";
 import { ColonnadeError } from "../src/model/errors.js";
 import type { FileSource } from "../src/model/file-source.js";
 import { RemoteBytes } from "../src/reader/remote-bytes.js";

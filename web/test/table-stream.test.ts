@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { serveStream } from "../src/http/port-stream.js";
+import { serveStream } from "../src/http/serve-ports.js";
 import type { EndRule } from "../src/model/wire-source.js";
 import { yieldToEventLoop } from "../src/rpc/event-loop.js";
 import type { Notices } from "../src/rpc/messages.js";

@@ -1,5 +1,6 @@
-import { type Fetch, fetchThrough, serveFetch } from "../http/fetch-bridge.js";
+import { type Fetch, fetchThrough } from "../http/fetch-bridge.js";
 import { claimQuery } from "../http/query-request.js";
+import { serveFetch } from "../http/serve-ports.js";
 import type { Arrangement } from "../model/arrangement.js";
 import { ColonnadeError } from "../model/errors.js";
 import type { FileFacts, FileOrder, FileSource } from "../model/file-source.js";

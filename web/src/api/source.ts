@@ -1,7 +1,6 @@
 import { isArrowFile } from "../http/arrow-file.js";
 import { bodyOfResponse } from "../http/body.js";
-import { type Fetch, serveFetch } from "../http/fetch-bridge.js";
-import { serveStream } from "../http/port-stream.js";
+import type { Fetch } from "../http/fetch-bridge.js";
 import { claimQuery } from "../http/query-request.js";
 import type { Arrangement } from "../model/arrangement.js";
 import { ColonnadeError } from "../model/errors.js";
@@ -119,19 +118,21 @@ export function urlOf(address: string | URL): URL {
   }
 }
 
-function request(source: UrlSource, { fetch }: RequestOptions): PreparedSource {
+async function request(source: UrlSource, { fetch }: RequestOptions): Promise<PreparedSource> {
   const wire = claimQuery(source);
   if (fetch === undefined) return { wire, transfer: [] };
   const { port1, port2 } = new MessageChannel();
+  const { serveFetch } = await import("../http/serve-ports.js");
   serveFetch(fetch, port1);
   return { wire: { ...wire, fetch: port2 }, transfer: [port2], fetch, port: port1 };
 }
 
-function portSource(
+async function portSource(
   stream: ReadableStream<Uint8Array>,
   end: "marker" | "boundary",
-): PreparedSource {
+): Promise<PreparedSource> {
   const { port1, port2 } = new MessageChannel();
+  const { serveStream } = await import("../http/serve-ports.js");
   serveStream(stream, port1);
   return { wire: { kind: "port", port: port2, end }, transfer: [port2] };
 }

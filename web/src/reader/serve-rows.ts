@@ -1,4 +1,5 @@
-import { type PortReply, type PortRequest, serveStream } from "../http/port-stream.js";
+import type { PortReply, PortRequest } from "../http/port-stream.js";
+import { serveStream } from "../http/serve-ports.js";
 import { plainSourceError } from "../model/errors.js";
 import { PIECE_BYTES, RowStream } from "./row-stream.js";
 

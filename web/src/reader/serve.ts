@@ -1,4 +1,4 @@
-import { serveFetch } from "../http/fetch-bridge.js";
+import { serveFetch } from "../http/serve-ports.js";
 import { ColonnadeError } from "../model/errors.js";
 import type { FileOrder } from "../model/file-source.js";
 import type { WasmModule } from "../rpc/messages.js";
