@@ -193,8 +193,9 @@ keyed! {
         let (low, high) = value.to_parts();
         (high as u128 ^ SIGN_128, low)
     }, float = {
-        let (low, high) = value.to_parts();
-        high as f64 * 2_f64.powi(128) + low as f64
+        let (low, high) = value.wrapping_abs().to_parts();
+        let size = high as u128 as f64 * 2_f64.powi(128) + low as f64;
+        if value.is_negative() { -size } else { size }
     };
     IntervalDayTime: u64 = |value| {
         (i64::from(value.days) << 32) as u64 ^ SIGN

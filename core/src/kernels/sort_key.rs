@@ -161,7 +161,9 @@ impl SortColumn {
     /// Compares the upper limbs of the next values of more than 64 bits. If they are the same in all values,
     /// as in most columns of decimals, the lowest one is the key. Returns true at the end.
     pub(super) fn narrow(&mut self) -> bool {
-        if self.num_parts == 1 || self.num_checked == self.natives.len() {
+        let is_narrow = self.num_parts == 1 || self.num_checked == self.natives.len();
+        // The limbs of an interval's key are in another order than those of the value.
+        if is_narrow || self.column.physical() == Physical::MonthDayNano {
             return true;
         }
         let (values, validity) = &self.natives[self.num_checked];

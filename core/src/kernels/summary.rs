@@ -444,8 +444,8 @@ impl SummaryJob {
                 let num_values = bins.num_values();
                 let scale = decimal_scale(value_type);
                 mean = sum.filter(|_| num_values > 0).map(|sum| match scale {
-                    Some(scale) => match ExactMean::of(sum, num_values) {
-                        ExactMean::Float(mean) => float_text(mean / 10_f64.powi(scale.into())),
+                    Some(scale) => match ExactMean::of(sum, num_values, scale) {
+                        ExactMean::Float(mean) => float_text(mean),
                         ExactMean::Rounded(digits) => digits_text(digits, scale),
                     },
                     None => {

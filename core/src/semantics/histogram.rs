@@ -106,25 +106,35 @@ impl FloatSum {
     }
 }
 
-/// The mean of integers.
+/// The mean of decimals.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum ExactMean {
     /// A mean that f64 holds to 15 digits or more behind its first one.
     Float(f64),
-    /// A mean that f64 does not hold to the unit, rounded to it.
+    /// The digits of a mean that f64 does not hold to the unit, rounded to it.
     Rounded(i128),
 }
 
 impl ExactMean {
-    /// The mean of `num_values` integers, which is not 0, with this sum.
+    /// The mean of `num_values` decimals, which is not 0, whose digits have this sum.
     #[must_use]
-    pub fn of(sum: i128, num_values: u64) -> Self {
+    pub fn of(sum: i128, num_values: u64, scale: i8) -> Self {
         let rounded = rounded_mean(sum, num_values);
         match rounded.unsigned_abs() < 1 << f64::MANTISSA_DIGITS {
-            true => Self::Float(sum as f64 / num_values as f64),
+            true => Self::Float(with_point(sum as f64 / num_values as f64, scale)),
             false => Self::Rounded(rounded),
         }
     }
+}
+
+/// Moves the point of a number `scale` digits to the left.
+fn with_point(number: f64, scale: i8) -> f64 {
+    // f64 has these powers exactly.
+    if (0..=22).contains(&scale) {
+        return number / 10_f64.powi(scale.into());
+    }
+    let moved = format!("{number}e{}", -i32::from(scale));
+    moved.parse().unwrap_or(f64::NAN)
 }
 
 /// The mean of `num_values` integers, which is not 0, rounded to an integer.
@@ -289,14 +299,22 @@ mod tests {
     #[test]
     fn a_mean_of_large_integers_keeps_its_units() {
         let large = (1i128 << 53) + 1;
-        assert_eq!(ExactMean::of(large, 1), ExactMean::Rounded(large));
-        assert_eq!(ExactMean::of(5 * large + 2, 5), ExactMean::Rounded(large));
-        assert_eq!(
-            ExactMean::of(-5 * large - 3, 5),
-            ExactMean::Rounded(-large - 1)
-        );
-        assert_eq!(ExactMean::of(5, 2), ExactMean::Float(2.5));
+        let of = |sum, num_values| ExactMean::of(sum, num_values, 0);
+        assert_eq!(of(large, 1), ExactMean::Rounded(large));
+        assert_eq!(of(5 * large + 2, 5), ExactMean::Rounded(large));
+        assert_eq!(of(-5 * large - 3, 5), ExactMean::Rounded(-large - 1));
+        assert_eq!(of(5, 2), ExactMean::Float(2.5));
         assert_eq!(rounded_mean(i128::MAX, 1), i128::MAX);
         assert_eq!([5, -5].map(|sum| rounded_mean(sum, 2)), [3, -2]);
+    }
+
+    #[test]
+    fn a_mean_of_equal_decimals_is_each_of_them() {
+        for scale in -76..=76_i8 {
+            for digits in -99..100_i128 {
+                let value = format!("{digits}e{}", -i32::from(scale)).parse().unwrap();
+                assert_eq!(ExactMean::of(3 * digits, 3, scale), ExactMean::Float(value));
+            }
+        }
     }
 }

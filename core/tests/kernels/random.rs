@@ -156,6 +156,22 @@ fn batch(random: &mut Random, len: usize, dictionary: &StringArray) -> RecordBat
             ),
         ),
         (
+            "d256_small",
+            Arc::new(
+                Decimal256Array::from(r.many(len, |r| i256::from_i128(days(r).into())))
+                    .with_precision_and_scale(40, 2)
+                    .unwrap(),
+            ),
+        ),
+        (
+            "d_thousands",
+            Arc::new(
+                Decimal128Array::from(r.many(len, |r| i128::from(days(r))))
+                    .with_precision_and_scale(20, -3)
+                    .unwrap(),
+            ),
+        ),
+        (
             "date32",
             Arc::new(Date32Array::from(r.many(len, |r| days(r) as i32))),
         ),
@@ -218,6 +234,14 @@ fn batch(random: &mut Random, len: usize, dictionary: &StringArray) -> RecordBat
                         r.below(3) as i32 - 1,
                         r.integer(),
                     )
+                }),
+            )),
+        ),
+        (
+            "calendar",
+            Arc::new(PrimitiveArray::<IntervalMonthDayNanoType>::from_iter(
+                r.many(len, |r| {
+                    IntervalMonthDayNano::new(r.below(9) as i32 - 4, r.below(9) as i32, 7)
                 }),
             )),
         ),

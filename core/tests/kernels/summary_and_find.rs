@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use arrow_array::cast::AsArray;
-use arrow_array::types::Float64Type;
+use arrow_array::types::{Decimal128Type, Decimal256Type, Float64Type};
 use arrow_array::{Array, Int32Array, RecordBatch};
 use arrow_schema::{DataType, Field, Schema};
 use colonnade_core::decode::Decoder;
@@ -93,8 +93,29 @@ fn summaries_are_those_of_the_sorted_column() {
                 summary["histogram"]["edges"].as_array().unwrap().len(),
                 counts.len() + 1
             );
-            assert!(summary["mean"].is_string(), "{field}");
-            let is_wide = matches!(field.data_type(), DataType::Decimal256(..));
+            let mean = summary["mean"].as_str().unwrap();
+            let number = |row: &usize| {
+                let text = match field.data_type() {
+                    DataType::Decimal128(..) => values
+                        .as_primitive::<Decimal128Type>()
+                        .value_as_string(*row),
+                    DataType::Decimal256(..) => values
+                        .as_primitive::<Decimal256Type>()
+                        .value_as_string(*row),
+                    _ => return None,
+                };
+                text.parse::<f64>().ok()
+            };
+            if let Some(numbers) = order.iter().map(number).collect::<Option<Vec<_>>>() {
+                let most = numbers
+                    .iter()
+                    .fold(0.0_f64, |most, number| most.max(number.abs()));
+                let expected = numbers.iter().sum::<f64>() / numbers.len() as f64;
+                let error = mean.parse::<f64>().unwrap() - expected;
+                assert!(error.abs() <= most * 1e-9, "{field} {mean} {expected}");
+            }
+            // Floats do not have all of its digits.
+            let is_wide = field.name() == "d256";
             for (quarters, name) in [(1, "lower"), (2, "median"), (3, "upper")] {
                 let row = order[(order.len() * quarters).div_ceil(4) - 1];
                 let found = &summary["quartiles"][name];
