@@ -110,20 +110,25 @@ def _is_signed(kind: pa.DataType) -> bool:
     return bool(pa.types.is_signed_integer(kind))
 
 
-def _float(value: object) -> float:
+def _numeric(value: object) -> str | int | float | Decimal:
+    """Return a number, or the text of one as all programs write it: Python takes more for one."""
     if isinstance(value, bool) or not isinstance(value, str | int | float | Decimal):
         raise ValueError("expected a number")
+    if isinstance(value, str) and (not value.isascii() or "_" in value or value != value.strip()):
+        raise ValueError("expected a number")
+    return value
+
+
+def _float(value: object) -> float:
     try:
-        return float(value)
+        return float(_numeric(value))
     except (ValueError, OverflowError):
         raise ValueError("expected a number, inf or NaN") from None
 
 
 def _number(value: object) -> Decimal:
-    if isinstance(value, bool) or not isinstance(value, str | int | float | Decimal):
-        raise ValueError("expected a number")
     try:
-        number = Decimal(str(value))
+        number = Decimal(str(_numeric(value)))
     except InvalidOperation:
         raise ValueError("expected a number") from None
     if not number.is_finite():

@@ -124,7 +124,8 @@ fn scalar(number: i256, data_type: &DataType) -> Option<ScalarValue> {
             ScalarValue::Decimal64(Some(narrow()?.try_into().ok()?), *precision, *scale)
         }
         DataType::Decimal128(precision, scale) => {
-            ScalarValue::Decimal128(Some(narrow()?), *precision, *scale)
+            let digits = narrow().filter(|digits| digits.unsigned_abs() < 10_u128.pow(38))?;
+            ScalarValue::Decimal128(Some(digits), *precision, *scale)
         }
         DataType::Decimal256(precision, scale) => {
             ScalarValue::Decimal256(Some(number), *precision, *scale)

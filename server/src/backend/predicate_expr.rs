@@ -128,12 +128,28 @@ fn literal(value: &Value, field: &Field) -> Result<Literal, QueryError> {
         _ if is_time(target) => {
             return Literal::of_time(&text, target).ok_or_else(refuse);
         }
-        _ => match ScalarValue::try_from_string(text.clone(), target) {
-            Ok(value) if !value.is_null() => value,
-            _ => return Err(refuse()),
-        },
+        _ => plain_value(&text, target).ok_or_else(refuse)?,
     };
     Ok(Literal::Value(value))
+}
+
+/// A boolean, integer or float; `None` if the text is not one as Rust writes them, for Arrow takes more for one.
+fn plain_value(text: &str, data_type: &DataType) -> Option<ScalarValue> {
+    match data_type {
+        DataType::Boolean if text.eq_ignore_ascii_case("true") => Some(ScalarValue::from(true)),
+        DataType::Boolean if text.eq_ignore_ascii_case("false") => Some(ScalarValue::from(false)),
+        DataType::Float16 => ScalarValue::Float64(text.parse().ok())
+            .cast_to(data_type)
+            .ok(),
+        DataType::Float32 => Some(ScalarValue::Float32(Some(text.parse().ok()?))),
+        DataType::Float64 => Some(ScalarValue::Float64(Some(text.parse().ok()?))),
+        _ if data_type.is_integer() => {
+            let _: i128 = text.parse().ok()?;
+            ScalarValue::try_from_string(text.to_owned(), data_type).ok()
+        }
+        _ => None,
+    }
+    .filter(|value| !value.is_null())
 }
 
 fn bad(message: impl AsRef<str>, hint: impl AsRef<str>) -> QueryError {

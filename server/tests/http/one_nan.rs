@@ -3,7 +3,10 @@
 use std::cmp::Ordering;
 use std::sync::Arc;
 
-use datafusion::arrow::array::{ArrayRef, Float64Array, Int64Array, RecordBatch};
+use datafusion::arrow::array::{
+    Array, ArrayRef, DictionaryArray, Float64Array, Int8Array, Int32Array, Int64Array, RecordBatch,
+    RunArray,
+};
 use datafusion::arrow::compute::cast;
 use datafusion::arrow::datatypes::DataType;
 use serde_json::json;
@@ -74,7 +77,26 @@ async fn server(folder: &TempDir) -> Server {
     .unwrap();
     let arrow = write_arrow(folder.path(), "arrow.arrow", &rows);
     let parquet = write_parquet(folder.path(), "parquet.parquet", &rows);
-    Server::of_files(&[arrow, parquet]).await
+    let dictionary = |column: &ArrayRef| {
+        let keys = (0..column.len() as i8).map(Some).collect::<Int8Array>();
+        Arc::new(DictionaryArray::new(keys, Arc::clone(column))) as ArrayRef
+    };
+    let runs = |column: &ArrayRef| {
+        let ends = Int32Array::from_iter_values(1..=column.len() as i32);
+        Arc::new(RunArray::try_new(&ends, column).unwrap()) as ArrayRef
+    };
+    let encoded = |name: &str, encode: &dyn Fn(&ArrayRef) -> ArrayRef| {
+        let columns = ["n", "h", "f", "w", "v"].map(|name| (name, &rows[name]));
+        let columns = columns.map(|(name, column)| match name {
+            "n" => (name, Arc::clone(column), false),
+            _ => (name, encode(column), true),
+        });
+        let rows = RecordBatch::try_from_iter_with_nullable(columns).unwrap();
+        write_arrow(folder.path(), name, &rows)
+    };
+    let dictionary = encoded("dictionary.arrow", &dictionary);
+    let runs = encoded("runs.arrow", &runs);
+    Server::of_files(&[arrow, parquet, dictionary, runs]).await
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -85,7 +107,13 @@ async fn filters_know_one_nan() {
         let rows = (0..VALUES.len()).filter(|&row| holds(VALUES[row], other(row), is));
         rows.map(|row| row as i64).collect()
     };
-    for (table, columns) in [("arrow", &["v"][..]), ("parquet", &["v", "f", "h"][..])] {
+    let all = &["v", "f", "h"][..];
+    for (table, columns) in [
+        ("arrow", &["v"][..]),
+        ("parquet", all),
+        ("dictionary", all),
+        ("runs", all),
+    ] {
         for (sql, op, is) in OPERATORS {
             let pairs = format!("select n from {table} where v {sql} w");
             let expected = matching(&|row| OTHERS[row], is);
@@ -253,7 +281,7 @@ async fn groups_joins_and_extremes_know_one_nan() {
             vec![1],
         ),
     ] {
-        for table in ["arrow", "parquet"] {
+        for table in ["arrow", "parquet", "dictionary"] {
             let sql = sql.replace('T', table);
             assert_eq!(server.sql(&sql).await.numbers(), expected, "{sql}");
         }

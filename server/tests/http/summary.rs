@@ -5,9 +5,10 @@ use std::sync::Arc;
 use colonnade_server::error::ErrorKind;
 use colonnade_server::results::summary::{Summary, summarise};
 use datafusion::arrow::array::{
-    ArrayRef, AsArray, BooleanArray, Decimal128Array, Float64Array, Int64Array, RecordBatch,
-    StringArray, TimestampNanosecondArray, UInt64Array,
+    ArrayRef, AsArray, BooleanArray, Decimal128Array, DictionaryArray, Float64Array, Int8Array,
+    Int64Array, RecordBatch, StringArray, TimestampNanosecondArray, UInt64Array,
 };
+use datafusion::arrow::compute::cast;
 use datafusion::arrow::datatypes::{DataType, Int64Type};
 use datafusion::arrow::ipc::reader::StreamReader;
 use datafusion::prelude::SessionContext;
@@ -58,6 +59,17 @@ async fn integers_are_exact() {
     let large = of(Arc::new(UInt64Array::from(vec![u64::MAX; 3])) as ArrayRef).await;
     assert_eq!(large.max.as_deref(), Some("18446744073709551615"));
     assert_eq!(counted(&large), 3);
+}
+
+#[tokio::test]
+async fn values_of_dictionaries_have_the_texts_of_their_type() {
+    let halves = cast(&Float64Array::from(vec![0.1, 0.5]), &DataType::Float16).unwrap();
+    let keys = Int8Array::from(vec![0, 1]);
+    let summary = of(Arc::new(DictionaryArray::new(keys, halves)) as ArrayRef).await;
+    assert_eq!(
+        [summary.min, summary.max],
+        ["0.1", "0.5"].map(|text| Some(text.into()))
+    );
 }
 
 #[tokio::test]

@@ -126,6 +126,9 @@ fn literal(value: &ScalarValue) -> Result<String, QueryError> {
         ScalarValue::Float64(Some(number)) => as_type(number, "double"),
         ScalarValue::Decimal128(Some(number), precision, scale @ 0..) => {
             let text = format!("{number}e-{scale}");
+            // Spark has null for a number of more digits than its type.
+            let num_digits = number.unsigned_abs().checked_ilog10().unwrap_or(0) + 1;
+            let precision = num_digits.max((*precision).into());
             as_type(&text, &format!("decimal({precision}, {scale})"))
         }
         ScalarValue::Utf8(Some(text)) => {
@@ -233,6 +236,10 @@ mod tests {
             (
                 json!({"op": "lt", "column": "d", "value": "1.255"}),
                 "(`d` <= cast('125e-2' as decimal(10, 2)))",
+            ),
+            (
+                json!({"op": "lt", "column": "d", "value": "99999999999999999999"}),
+                "(`d` < cast('9999999999999999999900e-2' as decimal(22, 2)))",
             ),
             (
                 json!({"op": "in", "column": "day", "value": ["1970-01-02"]}),

@@ -142,9 +142,8 @@ impl Numbers {
                         Some(exact.array(&[rounded_mean(sum, num_values)]))
                     }
                     (Exact::Digits(scale), Some(sum)) => {
-                        Some(match ExactMean::of(sum, num_values) {
+                        Some(match ExactMean::of(sum, num_values, *scale) {
                             ExactMean::Float(mean) => {
-                                let mean = mean / 10_f64.powi(i32::from(*scale));
                                 Ok(Arc::new(Float64Array::from(vec![mean])) as ArrayRef)
                             }
                             ExactMean::Rounded(digits) => exact.array(&[digits]),

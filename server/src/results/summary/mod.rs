@@ -6,7 +6,7 @@ mod number;
 use std::cmp::Reverse;
 use std::collections::BTreeSet;
 
-use colonnade_core::semantics::Lengths;
+use colonnade_core::semantics::{Lengths, value_type};
 use datafusion::arrow::array::{Array, ArrayRef, AsArray};
 use datafusion::arrow::compute::cast;
 use datafusion::arrow::datatypes::{DataType, Field, Int64Type, UInt64Type};
@@ -288,9 +288,8 @@ async fn totals(
 
 /// The text of an array's only value, as a cell of `field` shows it.
 fn text_as(array: &ArrayRef, field: &Field) -> Result<Option<String>, DataFusionError> {
-    // Cast back to half floats and fixed sizes. Values of dictionaries and runs need no cast, because their
-    // texts are the same.
-    let array = match field.data_type() {
+    // Cast back to half floats and fixed sizes.
+    let array = match value_type(field.data_type()) {
         data_type @ (DataType::Float16 | DataType::FixedSizeBinary(_))
             if array.null_count() == 0 =>
         {

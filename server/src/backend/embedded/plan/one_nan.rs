@@ -2,7 +2,9 @@
 
 use std::sync::{Arc, LazyLock};
 
+use colonnade_core::semantics::value_type;
 use datafusion::arrow::array::{ArrayRef, AsArray, PrimitiveArray};
+use datafusion::arrow::compute::cast;
 use datafusion::arrow::datatypes::{
     ArrowPrimitiveType, DataType, Field, FieldRef, Float16Type, Float32Type, Float64Type,
 };
@@ -15,7 +17,7 @@ use datafusion::logical_expr::expr_rewriter::NamePreserver;
 use datafusion::logical_expr::{
     Aggregate, BinaryExpr, Cast, ColumnarValue, Distinct, Expr, ExprSchemable, Join, LogicalPlan,
     LogicalPlanBuilder, Operator, ReturnFieldArgs, ScalarFunctionArgs, ScalarUDF, ScalarUDFImpl,
-    Signature, Subquery, Volatility, WindowFunctionDefinition, binary_expr, lit,
+    Signature, Subquery, Volatility, WindowFunctionDefinition, binary_expr, cast as cast_to, lit,
 };
 use datafusion::optimizer::AnalyzerRule;
 
@@ -26,7 +28,7 @@ use crate::backend::embedded::plan::rewrite::rewrite_exprs;
 /// It runs after the types are coerced.
 ///
 /// Arrow compares by IEEE 754's total order, in which the NaN of `0.0 / 0.0` on x86, whose sign bit is set, is the least
-/// value. Comparisons of a column with a number stay such comparisons, which statistics can answer.
+/// value. Comparisons of a plain column with a number stay such comparisons, which statistics can answer.
 #[derive(Debug)]
 pub(crate) struct OneNan;
 
@@ -47,7 +49,7 @@ fn with_keys(plan: LogicalPlan) -> Result<Transformed<LogicalPlan>> {
         LogicalPlan::Aggregate(aggregate) => with_groups(aggregate),
         LogicalPlan::Join(join) => with_join_keys(join),
         LogicalPlan::Distinct(Distinct::All(input)) => {
-            let input = with_columns(input)?;
+            let input = with_columns(input, one_nan_as)?;
             let is_changed = input.transformed;
             let plan = LogicalPlan::Distinct(Distinct::All(input.data));
             Ok(Transformed::new_transformed(plan, is_changed))
@@ -68,7 +70,8 @@ fn with_groups(aggregate: Aggregate) -> Result<Transformed<LogicalPlan>> {
             return Ok(Transformed::no(key));
         }
         let name = names.save(&key);
-        Ok(Transformed::yes(name.restore(one_nan(key))))
+        let data_type = key.get_type(&schema)?;
+        Ok(Transformed::yes(name.restore(one_nan_as(key, data_type))))
     };
     let mut is_changed = false;
     for group in &mut aggregate.group_expr {
@@ -107,20 +110,21 @@ fn with_join_keys(mut join: Join) -> Result<Transformed<LogicalPlan>> {
     ))
 }
 
-/// The rows with one NaN in each column.
-fn with_columns(input: Arc<LogicalPlan>) -> Result<Transformed<Arc<LogicalPlan>>> {
+/// The rows with one NaN in each column, which `with_nan` makes of a column and its type.
+fn with_columns(
+    input: Arc<LogicalPlan>,
+    with_nan: fn(Expr, DataType) -> Expr,
+) -> Result<Transformed<Arc<LogicalPlan>>> {
     let schema = Arc::clone(input.schema());
-    if !schema
-        .fields()
-        .iter()
-        .any(|field| field.data_type().is_floating())
-    {
+    let has_floats = |field: &FieldRef| value_type(field.data_type()).is_floating();
+    if !schema.fields().iter().any(has_floats) {
         return Ok(Transformed::no(input));
     }
     let columns = schema.iter().map(|(relation, field)| {
         let column = Expr::from((relation, field));
-        match field.data_type().is_floating() {
-            true => one_nan(column).alias_qualified(relation.cloned(), field.name()),
+        match has_floats(field) {
+            true => with_nan(column, field.data_type().clone())
+                .alias_qualified(relation.cloned(), field.name()),
             false => column,
         }
     });
@@ -140,7 +144,11 @@ fn rewritten(expr: Expr, schema: &DFSchema) -> Result<Transformed<Expr>> {
                     ..list.clone()
                 })
             }),
-        Expr::Between(between) if !is_number(&between.low) || !is_number(&between.high) => {
+        Expr::Between(between)
+            if !is_number(&between.low)
+                || !is_number(&between.high)
+                || is_encoded(&between.expr, schema)? =>
+        {
             is_float(&between.expr, schema)?.then(|| {
                 let mut between = between.clone();
                 for part in [&mut between.expr, &mut between.low, &mut between.high] {
@@ -192,12 +200,13 @@ fn compared(comparison: &BinaryExpr, schema: &DFSchema) -> Result<Option<Expr>> 
             return Ok(Some(binary_expr(left, *op, right)));
         }
     };
-    if !is_order {
+    let is_encoded = is_encoded(expr, schema)?;
+    if !is_order && !is_encoded {
         return Ok(None);
     }
-    if !matches!(**expr, Expr::Column(_)) {
-        let expr = one_nan((**expr).clone());
-        return Ok(Some(binary_expr(expr, op, (**number).clone())));
+    if is_encoded || !matches!(**expr, Expr::Column(_)) {
+        let [expr, number] = [expr, number].map(|side| one_nan((**side).clone()));
+        return Ok(Some(binary_expr(expr, op, number)));
     }
     let infinity = ScalarValue::Float64(Some(f64::NEG_INFINITY));
     let least = lit(infinity.cast_to(&expr.get_type(schema)?)?);
@@ -212,7 +221,8 @@ fn within(test: &InSubquery, schema: &DFSchema) -> Result<Option<Expr>> {
     if !is_float(&test.expr, schema)? {
         return Ok(None);
     }
-    let subquery = with_columns(Arc::clone(&test.subquery.subquery))?.data;
+    let plain = |column, _| one_nan(column);
+    let subquery = with_columns(Arc::clone(&test.subquery.subquery), plain)?.data;
     Ok(Some(Expr::InSubquery(InSubquery {
         expr: Box::new(one_nan((*test.expr).clone())),
         subquery: Subquery {
@@ -284,7 +294,13 @@ fn with_one_nan<'a>(
 }
 
 fn is_float(expr: &Expr, schema: &DFSchema) -> Result<bool> {
-    Ok(expr.get_type(schema)?.is_floating())
+    Ok(value_type(&expr.get_type(schema)?).is_floating())
+}
+
+/// Whether the values are in a dictionary or in runs, whose comparisons DataFusion does not prepare for −0.
+fn is_encoded(expr: &Expr, schema: &DFSchema) -> Result<bool> {
+    let data_type = expr.get_type(schema)?;
+    Ok(*value_type(&data_type) != data_type)
 }
 
 /// The number that is a constant; `None` for null and NaN.
@@ -312,7 +328,32 @@ fn is_one_value(expr: &Expr) -> bool {
     number(expr).is_some_and(|number| number != 0.0)
 }
 
+/// The expression with one NaN, as values of its type again.
+fn one_nan_as(expr: Expr, data_type: DataType) -> Expr {
+    match *value_type(&data_type) == data_type {
+        true => one_nan(expr),
+        false => cast_to(one_nan(expr), data_type),
+    }
+}
+
+/// A constant that is not in a dictionary or in runs; other expressions as they are.
+fn plain_constant(expr: Expr) -> Expr {
+    match expr {
+        Expr::Literal(ScalarValue::Dictionary(_, value), metadata)
+        | Expr::Literal(ScalarValue::RunEndEncoded(_, _, value), metadata) => {
+            Expr::Literal(*value, metadata)
+        }
+        Expr::Cast(Cast { expr, field }) if matches!(*expr, Expr::Literal(..)) => {
+            let data_type = value_type(field.data_type()).clone();
+            cast_to(*expr, data_type)
+        }
+        other => other,
+    }
+}
+
+/// The plain floats of the expression, with one NaN.
 fn one_nan(expr: Expr) -> Expr {
+    let expr = plain_constant(expr);
     static FUNCTION: LazyLock<ScalarUDF> = LazyLock::new(|| {
         ScalarUDF::new_from_impl(CanonicalFloat {
             signature: Signature::any(1, Volatility::Immutable),
@@ -342,12 +383,13 @@ impl ScalarUDFImpl for CanonicalFloat {
     }
 
     fn return_type(&self, types: &[DataType]) -> Result<DataType> {
-        Ok(types[0].clone())
+        Ok(value_type(&types[0]).clone())
     }
 
     fn return_field_from_args(&self, args: ReturnFieldArgs) -> Result<FieldRef> {
         let field = &args.arg_fields[0];
-        let field = Field::new(self.name(), field.data_type().clone(), field.is_nullable());
+        let data_type = value_type(field.data_type()).clone();
+        let field = Field::new(self.name(), data_type, field.is_nullable());
         Ok(Arc::new(field))
     }
 
@@ -357,16 +399,16 @@ impl ScalarUDFImpl for CanonicalFloat {
 
     fn invoke_with_args(&self, args: ScalarFunctionArgs) -> Result<ColumnarValue> {
         Ok(match &args.args[0] {
-            ColumnarValue::Array(values) => ColumnarValue::Array(canonical(values)),
+            ColumnarValue::Array(values) => ColumnarValue::Array(canonical(values)?),
             ColumnarValue::Scalar(value) => {
-                let value = canonical(&value.to_array()?);
+                let value = canonical(&value.to_array()?)?;
                 ColumnarValue::Scalar(ScalarValue::try_from_array(&value, 0)?)
             }
         })
     }
 }
 
-fn canonical(values: &ArrayRef) -> ArrayRef {
+fn canonical(values: &ArrayRef) -> Result<ArrayRef> {
     fn of<T: ArrowPrimitiveType>(
         values: &ArrayRef,
         is_nan: fn(T::Native) -> bool,
@@ -384,7 +426,8 @@ fn canonical(values: &ArrayRef) -> ArrayRef {
         });
         Arc::new(values)
     }
-    match values.data_type() {
+    let values = &cast(values, value_type(values.data_type()))?;
+    Ok(match values.data_type() {
         DataType::Float16 => {
             let nan = <Float16Type as ArrowPrimitiveType>::Native::NAN;
             of::<Float16Type>(values, |value| value.is_nan(), nan)
@@ -392,5 +435,5 @@ fn canonical(values: &ArrayRef) -> ArrayRef {
         DataType::Float32 => of::<Float32Type>(values, f32::is_nan, f32::NAN),
         DataType::Float64 => of::<Float64Type>(values, f64::is_nan, f64::NAN),
         _ => Arc::clone(values),
-    }
+    })
 }

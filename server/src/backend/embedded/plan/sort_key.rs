@@ -2,7 +2,9 @@
 
 use std::sync::Arc;
 
+use colonnade_core::semantics::value_type;
 use datafusion::arrow::array::{ArrayRef, Int64Array, PrimitiveArray, RecordBatch, UInt64Array};
+use datafusion::arrow::compute::cast;
 use datafusion::arrow::datatypes::{
     ArrowPrimitiveType, DataType, Field, Float16Type, Float32Type, Float64Type, Schema, SchemaRef,
 };
@@ -173,6 +175,7 @@ impl ExecutionPlan for SortKeyExec {
 /// both sort directions.
 fn float_key(floats: &ArrayRef, descending: bool) -> Result<ArrayRef> {
     let nan = if descending { i64::MIN } else { i64::MAX };
+    let floats = &cast(floats, value_type(floats.data_type()))?;
     let keys = match floats.data_type() {
         DataType::Float16 => keys(as_primitive_array::<Float16Type>(floats)?, nan, f64::from),
         DataType::Float32 => keys(as_primitive_array::<Float32Type>(floats)?, nan, f64::from),

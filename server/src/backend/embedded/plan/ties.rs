@@ -2,8 +2,9 @@
 
 use std::sync::Arc;
 
+use colonnade_core::semantics::value_type;
 use datafusion::arrow::compute::SortOptions;
-use datafusion::arrow::datatypes::{DataType, SchemaRef};
+use datafusion::arrow::datatypes::SchemaRef;
 use datafusion::arrow::row::{RowConverter, SortField};
 use datafusion::error::{DataFusionError, Result};
 use datafusion::physical_expr::expressions::Column;
@@ -187,8 +188,6 @@ fn total_sort(
 }
 
 fn is_float(key: &PhysicalSortExpr, schema: &SchemaRef) -> bool {
-    matches!(
-        key.expr.data_type(schema),
-        Ok(DataType::Float16 | DataType::Float32 | DataType::Float64)
-    )
+    let data_type = key.expr.data_type(schema);
+    data_type.is_ok_and(|data_type| value_type(&data_type).is_floating())
 }
