@@ -219,6 +219,49 @@ test("a file that is replaced while it is read is an error, and can be opened ag
   await expect(cell(page, 3_999_999, 1)).not.toBeEmpty();
 });
 
+test("a reader that the browser ends is started again, with the files that are shown", async ({
+  page,
+  open,
+  host,
+}) => {
+  await page.addInitScript(() => {
+    const Original = Worker;
+    const readers: Worker[] = [];
+    globalThis.Worker = class extends Original {
+      constructor(...options: ConstructorParameters<typeof Original>) {
+        super(...options);
+        if (options[1]?.name === "colonnade-reader") readers.push(this);
+      }
+    };
+    Object.assign(globalThis, { readers });
+  });
+  await open("/lineitem.parquet");
+  await expect(cell(page, 0, 1)).toHaveText("1");
+  const endReader = () =>
+    page.evaluate(() => {
+      const { readers } = globalThis as unknown as { readers: Worker[] };
+      readers.at(-1)?.terminate();
+      return readers.length;
+    });
+  expect(await endReader()).toBe(1);
+  await goToRow(page, 4_000_000);
+  await expect(cell(page, 3_999_999, 1)).not.toBeEmpty();
+  const opened = await page.evaluate(async (address) => {
+    const { readers } = globalThis as unknown as { readers: Worker[] };
+    const { open } = await import("/index.js" as string);
+    const kept = await open(address);
+    await kept.done;
+    readers.at(-1)?.terminate();
+    const other = await open(address);
+    await other.done;
+    const { state, error } = kept;
+    const { numRows } = other;
+    for (const table of [kept, other]) table.close();
+    return { numRows, state, code: error?.code };
+  }, `${host.origin}/small.parquet`);
+  expect(opened).toEqual({ numRows: 100_000, state: "failed", code: "worker_lost" });
+});
+
 test("what is wrong with a host is said, with what it has to send", async ({
   page,
   open,

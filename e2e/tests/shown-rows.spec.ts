@@ -212,6 +212,94 @@ test("a viewer that leaves the page, moves or opens its source again shows the s
   expect([opened("flights"), opened("every_type")]).toEqual([3, 1]);
 });
 
+test("an element that comes back with another source has nothing of the former one", async ({
+  page,
+  pages,
+  server,
+}) => {
+  const requests: string[] = [];
+  page.on("request", (request) => {
+    if (request.url().includes("/rows?")) requests.push(new URL(request.url()).search);
+  });
+  await page.goto(pages.origin);
+  const seen = await page.evaluate(async (origin) => {
+    const each = document.createElement("colonnade-viewer");
+    each.style.height = "400px";
+    const pause = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
+    const rows = (limit: number) => `${origin}/v1/tables/flights/rows?limit=${limit}`;
+    const shown = async () => {
+      const table = await each.ready;
+      await table.done;
+      await pause(300);
+      const { sort, filter, row, columns } = each.state;
+      return { numRows: table.numRows, sort, filter, row, numShown: columns.shown.length };
+    };
+    const arrange = async () => {
+      const sorted = new Promise((resolve) =>
+        each.addEventListener("colonnade-sort", resolve, { once: true }),
+      );
+      each.state = {
+        sort: [{ column: "delay", descending: true }],
+        filter: { op: "eq", column: "origin", value: "SEA" },
+        columns: { shown: ["origin", "delay"] },
+        row: 50,
+      };
+      await sorted;
+    };
+    document.body.append(each);
+    each.src = rows(5000);
+    await shown();
+    await arrange();
+    each.remove();
+    await pause(100);
+    const { columns, sort } = each.state;
+    const meanwhile = [columns.shown.length, sort.length];
+    each.src = rows(11);
+    document.body.append(each);
+    const atOnce = await shown();
+    await arrange();
+    each.remove();
+    await pause(100);
+    each.src = rows(12);
+    await pause(100);
+    document.body.append(each);
+    const later = await shown();
+    each.src = `${origin}/v1/tables/nowhere/rows`;
+    const refused = await each.ready.catch((error) => error.code);
+    each.remove();
+    await pause(100);
+    each.src = rows(13);
+    await pause(100);
+    document.body.append(each);
+    const afterFailure = await shown();
+    const { open } = (await import("/index.js" as string)) as typeof import("colonnade");
+    const own = await open(rows(6000));
+    await own.done;
+    each.table = own;
+    await arrange();
+    each.remove();
+    await pause(100);
+    each.src = rows(14);
+    document.body.append(each);
+    const afterOwn = await shown();
+    own.close();
+    return { meanwhile, atOnce, later, refused, afterFailure, afterOwn };
+  }, server.origin);
+  const whole = (numRows: number) => ({ numRows, sort: [], filter: null, row: 0, numShown: 5 });
+  expect(seen).toEqual({
+    meanwhile: [2, 1],
+    atOnce: whole(11),
+    later: whole(12),
+    refused: "unknown_table",
+    afterFailure: whole(13),
+    afterOwn: whole(14),
+  });
+  const opened = [11, 12, 13, 14].map(
+    (limit) => requests.filter((search) => search.includes(`limit=${limit}&`)).length,
+  );
+  expect(opened).toEqual([1, 1, 1, 1]);
+});
+
 test("an element that is moved in the page, or hidden for a while, stays at its rows and columns", async ({
   page,
   stage,

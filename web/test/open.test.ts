@@ -186,3 +186,29 @@ test("an address of the module that is none ends the opening, and the worker can
   await expect(opened).rejects.toThrow("Invalid URL");
   expect(workers[0]?.sent).toEqual([expect.any(MessagePort), "idle"]);
 });
+
+test("a table whose worker has ended takes nothing of the page's memory", async () => {
+  const { open } = await import("../src/api/open.js");
+  const { MemoryShare, setPageMemory } = await import("../src/api/page-memory.js");
+  const bytes = 2 ** 20;
+  setPageMemory(bytes);
+  const opening = open(new Uint8Array(8), { wasmSrc });
+  await expect.poll(() => workers[0]?.sent).toHaveLength(1);
+  const port = workers[0]?.sent[0] as MessagePort;
+  const opened = {
+    schema: { fields: [], metadata: {} },
+    progress: { state: "streaming", rows: 0 },
+  };
+  port.onmessage = ({ data: { name, id } }) => {
+    if (name === "open") port.postMessage({ type: "result", id, result: opened });
+  };
+  const table = await opening;
+  table.done.catch(() => undefined);
+  const share = new MemoryShare(bytes);
+  expect(share.grow(bytes)).toBeLessThan(bytes);
+  port.postMessage({ type: "notice", name: "crash", data: { code: "worker_lost", message: "" } });
+  await expect.poll(() => table.state).toBe("failed");
+  expect(share.grow(bytes)).toBe(bytes);
+  share.close();
+  table.close();
+});
