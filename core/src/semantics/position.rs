@@ -18,10 +18,12 @@ pub enum Position {
 }
 
 impl Position {
-    /// The position of a number such as `-1.005` among decimals of this scale; `None` if the text is not a number or has
-    /// more than 76 digits between zeros. Nothing is rounded.
+    /// The position of a number such as `-1.005` or `1e-7` among decimals of this scale; `None` if the text is not a
+    /// number or has more than 76 digits between zeros. Nothing is rounded.
     #[must_use]
     pub fn of_number(text: &str, scale: i8) -> Option<Self> {
+        let (text, exponent) = text.split_once(['e', 'E']).unwrap_or((text, "0"));
+        let exponent: i32 = exponent.parse().ok()?;
         let is_negative = text.starts_with('-');
         let digits = text.strip_prefix(['-', '+']).unwrap_or(text);
         let (whole, fraction) = digits.split_once('.').unwrap_or((digits, ""));
@@ -40,7 +42,8 @@ impl Position {
             _ => return None,
         }
         let value = i256::from_string(significant)?;
-        let num_digits = i64::from(scale) - fraction.len() as i64 + num_zeros as i64;
+        let num_digits =
+            i64::from(scale) - fraction.len() as i64 + num_zeros as i64 + i64::from(exponent);
         let power = |digits: i64| i256::from_i128(10).checked_pow(u32::try_from(digits).ok()?);
         if num_digits >= 0 {
             let scaled = power(num_digits).and_then(|power| value.checked_mul(power));
@@ -96,11 +99,28 @@ mod tests {
         assert_eq!(of(&format!("-1{zeros}")), Some(Below));
         let large = Position::of_number(&format!("5{zeros}"), -80);
         assert_eq!(large, Some(At(number(5))));
+        assert_eq!(of("-1.5e2"), Some(At(number(-15_000))));
+        assert_eq!(of("1E-3"), Some(After(i256::ZERO)));
+        assert_eq!(of("-1e-2147483648"), Some(After(i256::MINUS_ONE)));
+        assert_eq!(of("1e2147483647"), Some(Above));
+        assert_eq!(of("0e9"), Some(At(i256::ZERO)));
     }
 
     #[test]
     fn what_is_no_number() {
-        for wrong in ["", "-", ".", "1e5", "a", "--1", "1.2.3", "١"] {
+        for wrong in [
+            "",
+            "-",
+            ".",
+            "e5",
+            "1e",
+            "1e2147483648",
+            "1e1e1",
+            "a",
+            "--1",
+            "1.2.3",
+            "١",
+        ] {
             assert_eq!(Position::of_number(wrong, 2), None, "{wrong}");
         }
         assert_eq!(Position::of_number(&"9".repeat(77), 2), None);
