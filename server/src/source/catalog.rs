@@ -216,8 +216,11 @@ impl Catalog {
         let bases = readings.iter().map(|(_, (base, _))| (*base).to_owned());
         let entries = self.refresh(&named.iter().cloned().chain(bases).collect());
         for (name, (base, pairs)) in readings {
-            if let Some(base) = find(&entries, base) {
-                self.refresh_reading(base, name, pairs);
+            match find(&entries, base) {
+                Some(base) => self.refresh_reading(base, name, pairs),
+                // It may have been asked for while its table was removed.
+                None if self.loader.is_none() => self.remove(base),
+                None => {}
             }
         }
         self.entries()
@@ -347,11 +350,14 @@ impl Catalog {
         }
     }
 
-    /// Removes a table.
+    /// Removes a table, and its other readings.
     pub fn remove(&self, name: &str) {
         let _changing = self.changing();
         let mut entries = self.entries().as_ref().clone();
-        entries.retain(|entry| entry.table.name != name);
+        entries.retain(|Entry { table, .. }| {
+            let base = read_as::split_options(&table.name).filter(|_| table.is_other_reading());
+            table.name != name && base.is_none_or(|(base, _)| base != name)
+        });
         self.set(entries);
     }
 

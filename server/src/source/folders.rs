@@ -6,6 +6,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use crate::source::discover::{discover, listed};
 use crate::source::gather::{Contents, Discovered, Found};
+use crate::source::left_out::LeftOut;
+use crate::source::table::MAX_FILES_LOOKED_AT;
 use crate::source::{LeftOutFile, Table, TypesFrom};
 
 /// The folders and globs on disk that are served, and the files that they had.
@@ -20,8 +22,17 @@ struct State {
     /// The files that each source had.
     files: Vec<Vec<PathBuf>>,
     /// The files of each source that are no tables.
-    left_out: Vec<Vec<LeftOutFile>>,
+    left_out: Vec<Vec<LeftOut>>,
     tables: HashMap<Key, Known>,
+}
+
+impl State {
+    /// Whether a source had these files, and those of them that are no tables are as they were: one may have been looked
+    /// at while it was written.
+    fn is_known(&self, index: usize, files: &[PathBuf]) -> bool {
+        let mut left_out = self.left_out[index].iter().take(MAX_FILES_LOOKED_AT);
+        self.files[index] == files && !left_out.any(|left_out| left_out.file.has_changed(true))
+    }
 }
 
 /// A table of a source: the source's index, and the long name that it gives the table.
@@ -55,12 +66,12 @@ pub(super) enum Change {
 }
 
 impl Folders {
-    /// The sources with the files that they had, those that are no tables, and the tables that were then found in them: each with the index of
-    /// its source and its name.
+    /// The sources with the files that they had, those that are no tables, and the tables that were then found in them:
+    /// each with the index of its source and its name.
     pub(super) fn new<'a>(
         sources: &[String],
         files: Vec<Vec<PathBuf>>,
-        left_out: Vec<Vec<LeftOutFile>>,
+        left_out: Vec<Vec<LeftOut>>,
         found: impl Iterator<Item = (usize, &'a Found, &'a str)>,
     ) -> Self {
         let tables = found.map(|(index, found, name)| {
@@ -83,7 +94,7 @@ impl Folders {
     pub(super) fn look(&self, known: impl Fn(&str) -> Option<Arc<Table>>, report: impl Fn(Change)) {
         for (index, source) in self.sources.iter().enumerate() {
             let files = listed(source);
-            if self.state().files[index] == files {
+            if self.state().is_known(index, &files) {
                 continue;
             }
             // A folder that has become empty is no error.
@@ -110,7 +121,9 @@ impl Folders {
 
     /// The files that are no tables.
     pub(super) fn left_out(&self) -> Vec<LeftOutFile> {
-        self.state().left_out.concat()
+        let state = self.state();
+        let left_out = state.left_out.iter().flatten();
+        left_out.map(LeftOutFile::from).collect()
     }
 
     /// Forgets tables of a source, and returns their names: files that are now in a lake, and lakes that are none

@@ -6,10 +6,9 @@ use std::path::{Path, PathBuf};
 
 use crate::error::StartError;
 use crate::source::lake::Lake;
+use crate::source::left_out::LeftOut;
 use crate::source::text::is_schema_file;
-use crate::source::{
-    FileKind, KNOWN_EXTENSIONS, LeftOutFile, OptionsFrom, SourceFile, hive, naming,
-};
+use crate::source::{FileKind, KNOWN_EXTENSIONS, OptionsFrom, SourceFile, hive, naming};
 
 /// Wildcards of globs.
 pub(super) const WILDCARDS: [char; 3] = ['*', '?', '['];
@@ -28,7 +27,7 @@ pub(super) struct Found {
 pub(super) struct Discovered {
     pub(super) tables: Vec<Found>,
     /// Files of a folder that are no tables.
-    pub(super) left_out: Vec<LeftOutFile>,
+    pub(super) left_out: Vec<LeftOut>,
 }
 
 impl From<Found> for Discovered {
@@ -250,7 +249,7 @@ pub(super) fn folder(
             "{location}: no file in it has a supported type; give {KNOWN_EXTENSIONS}"
         )));
     }
-    left_out.sort_by(|a, b| a.path.cmp(&b.path));
+    left_out.sort_by(|a, b| a.file.label.cmp(&b.file.label));
     Ok(Discovered {
         tables: found,
         left_out,
@@ -258,13 +257,13 @@ pub(super) fn folder(
 }
 
 /// The files of a table, unless all types are unknown; then they are left out.
-fn typed(opened: Vec<Opened>, left_out: &mut Vec<LeftOutFile>) -> Option<Contents> {
+fn typed(opened: Vec<Opened>, left_out: &mut Vec<LeftOut>) -> Option<Contents> {
     match FoundFiles::of(opened) {
         Ok(found) => Some(Contents::Files(found)),
         Err(opened) => {
             left_out.extend(opened.into_iter().filter_map(|opened| {
-                Some(LeftOutFile {
-                    path: opened.file.label,
+                Some(LeftOut {
+                    file: opened.file,
                     detail: opened.kind.err()?,
                 })
             }));

@@ -142,12 +142,11 @@ impl Uploads {
             } else {
                 match options.and_then(|options| Table::load_upload(&name, &stored.path(), options))
                 {
-                    Ok(table) => {
-                        tables.push(table.with_stored(Arc::clone(&stored)));
-                        self.lock().insert(name, stored);
-                    }
+                    Ok(table) => tables.push(table.with_stored(Arc::clone(&stored))),
                     Err(error) => tracing::warn!("the upload {name:?} is left out: {error}"),
                 }
+                // Also one that cannot be read: it can be deleted, and another one of its name replaces it.
+                self.lock().insert(name, stored);
             }
         }
         Ok(tables)

@@ -316,6 +316,26 @@ async fn files_of_a_folder_that_are_no_tables_are_named() {
         "Decimal128(18, 1)"
     );
 
+    // A file that is looked at before it is written.
+    write("late.parquet", b"");
+    let deadline = Instant::now() + PATIENCE;
+    while !left_out(&server.json("/v1/tables").await).contains(&"late.parquet".to_owned()) {
+        assert!(Instant::now() < deadline);
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    }
+    let elsewhere = TempDir::new().unwrap();
+    let whole = write_parquet(elsewhere.path(), "whole.parquet", &batch(0, 10));
+    write("late.parquet", &fs::read(whole).unwrap());
+    while server.get("/v1/tables/late/rows").await.status != 200 {
+        assert!(Instant::now() < deadline, "it never becomes a table");
+        server.json("/v1/tables").await;
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    }
+    assert_eq!(
+        left_out(&server.json("/v1/tables").await),
+        ["letter.txt", "sales.xlsx"]
+    );
+
     write("more.xlsx", b"PK");
     let deadline = Instant::now() + PATIENCE;
     while left_out(&server.json("/v1/tables").await) != ["letter.txt", "more.xlsx", "sales.xlsx"] {

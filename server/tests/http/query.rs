@@ -341,6 +341,7 @@ async fn records_say_what_was_asked() {
     let record = server.until_state(&id(2), "done").await;
     let mut expected = asked;
     expected["sort"] = json!([{ "column": "n", "descending": true }]);
+    expected["filter"]["value"] = json!("9");
     assert_eq!(record["request"], expected);
     let record = server.until_state(&id(3), "done").await;
     let expected = json!({ "table": "t", "filter": "n>5", "offset": 3 });

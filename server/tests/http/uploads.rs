@@ -32,6 +32,20 @@ pub(crate) async fn server(folder: &Path) -> Server {
     Server::start(&writable(folder), vec![table]).await
 }
 
+/// The server with the data folder of one that has just ended.
+async fn started_again(folder: &Path) -> Server {
+    let deadline = Instant::now() + PATIENCE;
+    loop {
+        let (table, _) = scripted("source", vec![]);
+        match colonnade_server::App::try_new(&writable(folder), vec![table]) {
+            Ok(_) => break,
+            Err(error) => assert!(Instant::now() < deadline, "{error}"),
+        }
+        tokio::time::sleep(Duration::from_millis(5)).await;
+    }
+    server(folder).await
+}
+
 pub(crate) fn stream(batches: &[RecordBatch]) -> Vec<u8> {
     let mut writer = StreamWriter::try_new(Vec::new(), &batches[0].schema()).unwrap();
     for batch in batches {
@@ -220,17 +234,7 @@ async fn uploads_are_there_after_a_restart() {
     fs::write(uploads.join(format!("{broken}.json")), "{\"id\": ").unwrap();
     fs::write(uploads.join(format!("{broken}.csv")), "n,t\n1,2\n").unwrap();
 
-    let deadline = Instant::now() + PATIENCE;
-    let again = loop {
-        let (table, _) = scripted("source", vec![]);
-        match colonnade_server::App::try_new(&writable(folder.path()), vec![table]) {
-            Ok(app) => break app,
-            Err(error) => assert!(Instant::now() < deadline, "{error}"),
-        }
-        tokio::time::sleep(Duration::from_millis(5)).await;
-    };
-    drop(again);
-    let again = server(folder.path()).await;
+    let again = started_again(folder.path()).await;
     let list = again.json("/v1/tables").await;
     let names: Vec<_> = list["tables"]
         .as_array()
@@ -244,6 +248,43 @@ async fn uploads_are_there_after_a_restart() {
     let rows = again.get("/v1/tables/b/rows").await;
     assert_eq!(rows.numbers(), (5..15).collect::<Vec<_>>());
     assert_eq!(left_over(folder.path()).len(), 4 + 1 + 2);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_upload_that_cannot_be_read_after_a_restart_is_replaced_or_deleted() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut first = server(folder.path()).await;
+    for (name, status) in [("a", 201), ("a", 200), ("b", 201)] {
+        assert_eq!(put(&first, name, b"n,m\n1,2\n").await.status, status);
+    }
+    first.stop();
+    drop(first);
+    for path in left_over(folder.path()) {
+        if path.extension().is_some_and(|extension| extension == "csv") {
+            fs::write(path, "n,m\n1,2\n\"").unwrap();
+        }
+    }
+    let mut second = started_again(folder.path()).await;
+    assert_eq!(second.get("/v1/tables/a/rows").await.status, 404);
+    assert_eq!(put(&second, "a", b"n,m\n5,6\n").await.status, 200);
+    assert_eq!(delete(&second, "b").await.status, 204);
+    until_left_over(folder.path(), 2).await;
+    second.stop();
+    drop(second);
+    let third = started_again(folder.path()).await;
+    assert_eq!(third.get("/v1/tables/a/rows").await.numbers(), [5]);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_deleted_table_cannot_be_read_with_other_options() {
+    let folder = tempfile::tempdir().unwrap();
+    let server = server(folder.path()).await;
+    put(&server, "t", b"n;m\n1,5;2\n").await;
+    let rows = "/v1/tables/t/rows?delimiter=%3B&decimal=%2C";
+    assert_eq!(server.get(rows).await.status, 200);
+    assert_eq!(delete(&server, "t").await.status, 204);
+    assert_eq!(server.get(rows).await.status, 404);
+    until_left_over(folder.path(), 0).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]

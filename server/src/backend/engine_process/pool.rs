@@ -232,14 +232,17 @@ impl EnginePool {
             return;
         }
         let pool = Arc::downgrade(self);
-        // Without a process that waits, the next statement starts one.
-        let _ = thread::Builder::new().spawn(move || {
+        let spawned = thread::Builder::new().spawn(move || {
             let pool = pool.upgrade()?;
             let started = pool.start_process();
             pool.is_refilling.store(false, Ordering::SeqCst);
             pool.give_back(started.ok()?);
             Some(())
         });
+        // Without a process that waits, the next statement starts one.
+        if spawned.is_err() {
+            self.is_refilling.store(false, Ordering::SeqCst);
+        }
     }
 
     fn give_back(&self, process: EngineProcess) {
