@@ -10,8 +10,12 @@ import pytest
 
 from colonnade import ColonnadeError
 from colonnade.columns import distinct_names
+from colonnade.exact import exact_json
+from colonnade.kernel_server import Arrangement
 from colonnade.predicate import filter_mask
+from colonnade.rows import Rows
 from colonnade.sort import sort_indices
+from colonnade.summary import summary
 
 FIXTURES = Path(__file__).parents[2] / "fixtures"
 TABLE = pa.ipc.open_stream(FIXTURES / "predicates.arrows").read_all()
@@ -57,3 +61,46 @@ def test_sort(table: pa.Table, case: dict[str, Any]) -> None:
 def test_no_sort(keys: object) -> None:
     with pytest.raises(ColonnadeError):
         sort_indices(TABLE, keys)
+
+
+def test_columns_that_pyarrow_cannot_arrange() -> None:
+    runs = pa.RunEndEncodedArray.from_arrays(pa.array([2, 3], pa.int32()), pa.array(["a", "b"]))
+    narrow = pa.array([Decimal("1.5"), Decimal("-2.5"), None], pa.decimal32(5, 1))
+    table = pa.table({"k": [3, 1, 2], "runs": runs, "narrow": narrow})
+    wanted = Arrangement({"op": "gt", "column": "k", "value": 1}, [{"column": "narrow"}])
+    rows = wanted.rows_of(Rows(table, "a snapshot")).table()
+    assert rows.drop_columns("narrow").to_pydict() == {"k": [3, 2], "runs": ["a", "b"]}
+
+
+def test_half_floats_are_compared_with_half_floats() -> None:
+    table = pa.table({"half": pa.array([0.1, 0.2, 65504.0, float("nan")], pa.float16())})
+    for op, value, expected in [
+        ("eq", "0.1", [True, False, False, False]),
+        ("lt", "1e300", [True, True, True, False]),
+        ("in", ["0.2", "NaN"], [False, True, False, True]),
+    ]:
+        mask = filter_mask(table, {"op": op, "column": "half", "value": value})
+        assert mask.to_pylist() == expected
+
+
+def test_arrays_and_times_of_numpy_are_values_of_filters() -> None:
+    numpy = pytest.importorskip("numpy")
+    assert exact_json(numpy.array([1, 2**60])) == [1, str(2**60)]
+    assert exact_json(numpy.float32(0.5)) == 0.5
+    times = numpy.array(["2024-01-01T12:00:00.000000001"], "datetime64[ns]")
+    assert exact_json(times) == ["2024-01-01T12:00:00.000000001"]
+    with pytest.raises(TypeError):
+        exact_json(numpy.longdouble(1))
+    with pytest.raises(TypeError):
+        exact_json(object())
+
+
+def test_bins_of_floats_of_any_size() -> None:
+    numbers = pa.table({"x": [1e308, -1e308, *[1.0] * 6]})
+    histogram = summary(numbers, "x")["histogram"]
+    edges = [float(edge) for edge in histogram["edges"]]
+    assert edges == sorted(edges)
+    assert edges[0] == -1e308
+    assert edges[-1] == 1e308
+    assert sum(histogram["counts"]) == 8
+    assert histogram["counts"][0] == histogram["counts"][-1] == 1

@@ -37,8 +37,26 @@ def column_index(schema: pa.Schema, name: object) -> int:
     return names.index(name)
 
 
+def without_runs(table: pa.Table) -> pa.Table:
+    """Decode run-end encoded columns, whose rows pyarrow cannot select."""
+    for index, field in enumerate(table.schema):
+        if pa.types.is_run_end_encoded(field.type):
+            values = pc.run_end_decode(table.column(index))
+            table = table.set_column(index, field.with_type(values.type), values)
+    return table
+
+
+def stored_type(kind: pa.DataType) -> pa.DataType:
+    """Return the type of the values in dictionaries, runs and extension types."""
+    if isinstance(kind, pa.BaseExtensionType):
+        return stored_type(kind.storage_type)
+    if pa.types.is_dictionary(kind) or pa.types.is_run_end_encoded(kind):
+        return stored_type(kind.value_type)
+    return kind
+
+
 def plain_values(column: pa.ChunkedArray) -> pa.ChunkedArray:
-    """Convert dictionaries, run-end encoding, extension types and half floats to plain values."""
+    """Convert dictionaries, runs, extension types, half floats and narrow decimals."""
     kind = column.type
     if isinstance(kind, pa.BaseExtensionType):
         storage = [chunk.storage for chunk in column.chunks]
@@ -49,4 +67,6 @@ def plain_values(column: pa.ChunkedArray) -> pa.ChunkedArray:
         return plain_values(pc.run_end_decode(column))
     if pa.types.is_float16(kind):
         return column.cast(pa.float32())
+    if pa.types.is_decimal(kind) and kind.bit_width < 128:  # which pyarrow cannot sort
+        return column.cast(pa.decimal128(kind.precision, kind.scale))
     return column

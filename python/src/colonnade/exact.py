@@ -39,6 +39,21 @@ def exact_json(value: Any) -> Any:
             return {str(key): exact_json(item) for key, item in value.items()}
         case list() | tuple() | set() | frozenset():
             return [exact_json(item) for item in value]
-    if hasattr(value, "item"):  # a scalar of NumPy
-        return exact_json(value.item())
-    raise TypeError(f"{type(value).__name__} cannot be converted to JSON: {value!r}")
+    return exact_json(_of_numpy(value))
+
+
+def _of_numpy(value: Any) -> Any:
+    """Return the plain values of an array or a scalar of NumPy.
+
+    Raises:
+        TypeError: it has none.
+
+    """
+    if getattr(value, "ndim", 0) > 0:
+        return list(value)
+    if type(value).__name__ == "datetime64":  # of which item() loses the type below microseconds
+        return str(value)
+    item = value.item() if hasattr(value, "item") else value
+    if type(item) is type(value):
+        raise TypeError(f"{type(value).__name__} cannot be converted to JSON: {value!r}")
+    return item

@@ -14,6 +14,7 @@ from urllib.parse import parse_qsl, unquote, urlsplit
 
 import pyarrow as pa
 
+from .columns import without_runs
 from .errors import ColonnadeError
 from .find import find
 from .predicate import filter_mask
@@ -57,7 +58,7 @@ class Arrangement(NamedTuple):
         """Return the arranged rows, a copy; raises as `filter_mask` and `sort_indices` do."""
         if self.filter is None and not self.sort:
             return rows
-        table = rows.table()
+        table = without_runs(rows.table())
         if self.filter is not None:
             table = table.filter(filter_mask(table, self.filter))
         if self.sort:

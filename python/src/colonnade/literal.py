@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import math
 import re
+import struct
 from datetime import date, datetime, timedelta, timezone, tzinfo
 from decimal import Decimal, InvalidOperation
 from fractions import Fraction
@@ -47,7 +49,7 @@ def read_literal(value: object, kind: pa.DataType) -> Literal:
     if pa.types.is_integer(kind):
         return Literal(_integer(value, kind), True)
     if pa.types.is_floating(kind):
-        return Literal(pa.scalar(_float(value), kind).as_py(), True)
+        return Literal(_rounded(_float(value), kind), True)
     if pa.types.is_decimal(kind):
         return _decimal(value, kind)
     if not isinstance(value, str):
@@ -124,6 +126,15 @@ def _float(value: object) -> float:
         return float(_numeric(value))
     except (ValueError, OverflowError):
         raise ValueError("expected a number, inf or NaN") from None
+
+
+def _rounded(number: float, kind: pa.DataType) -> float:
+    """Round a number to a value of a type of floats."""
+    form = {16: "e", 32: "f"}.get(kind.bit_width, "d")
+    try:
+        return float(struct.unpack(form, struct.pack(form, number))[0])
+    except OverflowError:
+        return math.copysign(math.inf, number)
 
 
 def _number(value: object) -> Decimal:

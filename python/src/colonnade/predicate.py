@@ -14,7 +14,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from .columns import column_index, distinct_names, plain_values
+from .columns import column_index, distinct_names, plain_values, stored_type
 from .errors import ColonnadeError
 from .literal import Literal, is_comparable, is_text, read_literal
 from .texts import holds_text
@@ -88,13 +88,14 @@ def _test(column: pa.ChunkedArray, name: str, op: str, value: object) -> Mask:
         return _text_test(values, name, op, value)
     if not is_comparable(values.type):
         raise _bad(f"column {name!r} is {column.type}, which only is_null and not_null can test")
+    stored = stored_type(column.type)
     if op == "in":
         if not isinstance(value, list):
             raise _bad(f"the filter on {name!r} needs a list of values for in")
-        tests = (_compare(values, name, "eq", item) for item in value)
+        tests = (_compare(values, stored, name, "eq", item) for item in value)
         first = next(tests, _all(values, False))
         return reduce(pc.or_kleene, tests, first)
-    return _compare(values, name, op, value)
+    return _compare(values, stored, name, op, value)
 
 
 def _text_test(values: pa.ChunkedArray, name: str, op: str, value: object) -> Mask:
@@ -108,11 +109,13 @@ def _text_test(values: pa.ChunkedArray, name: str, op: str, value: object) -> Ma
     return test(texts, value)
 
 
-def _compare(values: pa.ChunkedArray, name: str, op: str, value: object) -> Mask:
+def _compare(
+    values: pa.ChunkedArray, stored: pa.DataType, name: str, op: str, value: object
+) -> Mask:
     try:
-        literal = read_literal(value, values.type)
+        literal = read_literal(value, stored)
     except ValueError as error:
-        raise _bad(f"{value!r} is not a value of column {name!r}, {values.type}; {error}") from None
+        raise _bad(f"{value!r} is not a value of column {name!r}, {stored}; {error}") from None
     order = _Order(values, literal)
     tests: dict[str, Callable[[], Mask]] = {
         "eq": order.is_equal,

@@ -123,7 +123,9 @@ def _of_floats(known: pa.ChunkedArray) -> dict[str, Any]:
     extremes = pc.min_max(numbers)
     low, high = extremes["min"].as_py(), extremes["max"].as_py()
     num_bins = _MAX_BINS if high > low else 1
-    edges = [low + (high - low) * (index / num_bins) for index in range(num_bins)] + [high]
+    # Not by the width, which may be greater than every float.
+    parts = [index / num_bins for index in range(num_bins)]
+    edges = [low * (1 - part) + high * part for part in parts] + [high]
     counts = _counts(numbers, pa.array(edges[1:-1], pa.float64()))
     texts = [str(edge) for edge in edges]
     return {"mean": str(pc.mean(numbers).as_py()), "histogram": {"edges": texts, "counts": counts}}
