@@ -91,6 +91,29 @@ test("a chart has a text summary and a table of exact values", () => {
   expect(fileNameOf("dir.a/b", data.spec, "png")).toBe("dir-a-b-Mean-of-price-by-day.png");
 });
 
+test("areas stand on the series below also where one between has no sum", () => {
+  const data = months();
+  const year = { name: "year", type: "int32" };
+  const points = [0, 1, 2].flatMap((series) =>
+    data.points.map((point) => ({
+      ...point,
+      series,
+      value: series === 1 && point.position === 3 ? Number.NaN : 10,
+    })),
+  );
+  const stacked: ChartData = {
+    ...data,
+    spec: { kind: "area", x: "day", y: "price", aggregate: "sum", group: "year" },
+    group: { field: year, values: ["1997", "1998", "1999"], hasOthers: false },
+    points,
+  };
+  const stops = draw(stacked, 400, measure)?.stops ?? [];
+  const there = stops.filter(({ position }) => position === 3).map(({ name }) => name);
+  expect(there.sort()).toEqual(["1997", "1999"]);
+  const { rows, numNames } = tableOf(stacked);
+  expect(rows[0]?.slice(0, numNames)).toEqual(["1992-01", "1997"]);
+});
+
 test("a brush marks the positions that were brushed", () => {
   const line = months();
   const brush = brushOf(line, [4, 2], undefined);

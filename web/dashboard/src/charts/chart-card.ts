@@ -272,7 +272,7 @@ export class ChartCard extends LitElement {
 }
 
 function renderTable(data: ChartData, title: string) {
-  const { headers, rows } = tableOf(data);
+  const { headers, rows, numNames } = tableOf(data);
   return html`<div class="table" tabindex="0" role="region" aria-label=${`Values of ${title}`}>
     <table>
       <thead>
@@ -282,7 +282,7 @@ function renderTable(data: ChartData, title: string) {
         ${rows.map(
           ([first, ...others]) => html`<tr>
             <th scope="row">${first}</th>
-            ${others.map((text) => html`<td>${exactNumber(text)}</td>`)}
+            ${others.map((text, at) => html`<td>${at + 1 < numNames ? text : exactNumber(text)}</td>`)}
           </tr>`,
         )}
       </tbody>

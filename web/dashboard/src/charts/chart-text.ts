@@ -95,8 +95,10 @@ function trendOf({ points, group }: ChartData): string {
 /** A table of texts. */
 export interface ChartTable {
   headers: readonly string[];
-  /** Exact values; the first column names the row. */
+  /** Exact values. */
   rows: readonly (readonly string[])[];
+  /** The number of columns, the first ones, that name the row. */
+  numNames: number;
 }
 
 /** The values of a chart as a table. */
@@ -104,7 +106,7 @@ export function tableOf(data: ChartData): ChartTable {
   const { spec, yBins, group } = data;
   const { x, y = "" } = spec;
   if (data.dots !== undefined) {
-    return { headers: [x, y], rows: data.dots.map(({ texts }) => texts) };
+    return { headers: [x, y], rows: data.dots.map(({ texts }) => texts), numNames: 1 };
   }
   if (data.boxes !== undefined) {
     return {
@@ -118,6 +120,7 @@ export function tableOf(data: ChartData): ChartTable {
         box.greatest,
         String(box.numRows),
       ]),
+      numNames: 1,
     };
   }
   if (yBins !== undefined) {
@@ -126,7 +129,7 @@ export function tableOf(data: ChartData): ChartTable {
       binLabel(yBins, series),
       String(numRows),
     ]);
-    return { headers: [x, y, "rows"], rows };
+    return { headers: [x, y, "rows"], rows, numNames: 2 };
   }
   const isCount = y === "" || (hasAggregate(spec.kind) && spec.aggregate === "count");
   const colour = (series: number) => (group ? [categoryLabel(group.values[series])] : []);
@@ -143,5 +146,6 @@ export function tableOf(data: ChartData): ChartTable {
       ...(isCount ? [] : [text]),
       String(numRows),
     ]),
+    numNames: group ? 2 : 1,
   };
 }

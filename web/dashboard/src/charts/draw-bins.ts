@@ -135,7 +135,8 @@ function layersOf(data: ChartData, bins: Bins, isStacked: boolean, isCount: bool
       const value = point?.value ?? (isCount || isStacked ? 0 : Number.NaN);
       const low = isStacked ? (tops[index] ?? 0) : 0;
       const high = low + value;
-      if (isStacked) tops[index] = high;
+      // A sum that is null or NaN has no height; the series above stand on the one below.
+      if (isStacked && Number.isFinite(high)) tops[index] = high;
       return { point, low, high };
     }),
   );

@@ -136,6 +136,8 @@ function literalOf(field: ChartField, value: PredicateValue): Literal {
     if (!/^([0-9a-f]{2})*$/i.test(hex)) throw notAValue(field, text);
     return { at: "value", sql: `X'${hex}'` };
   }
+  // The server compares a time with the text itself, exactly.
+  if (/^(?:date|time)/.test(values)) return { at: "value", sql: quoteText(text) };
   const type = sqlType(field.type);
   if (type === undefined) throw new Error(`Column ${field.name} cannot be compared.`);
   return { at: "value", sql: `arrow_cast(${quoteText(text)}, ${quoteText(type)})` };

@@ -304,9 +304,15 @@ export class Dashboard extends LitElement implements Shell {
     }, NOTIFICATION_MS);
   }
 
-  #show(address: Address, isReload: boolean, statement: number | undefined): void {
+  /** @param isRun whether a reload runs the statement, instead of reading its stored rows */
+  #show(
+    address: Address,
+    isReload: boolean,
+    statement: number | undefined,
+    isRun = isReload,
+  ): void {
     this.isListOpen = false;
-    this.#statements.show(address, isReload, statement);
+    this.#statements.show(address, isRun, statement);
     const rows = this.#openRows.select(address.subject);
     // Both, because the viewer forgets a total that is not set again with another source.
     this.viewer.totalRows = null;
@@ -356,7 +362,7 @@ export class Dashboard extends LitElement implements Shell {
     this.isAbsent = id === undefined;
     if (id === undefined) return;
     reuseResult(sql, id);
-    this.#show(this.address, true, this.#statements.id);
+    this.#show(this.address, true, this.#statements.id, false);
   }
 
   get #tableInfo(): CatalogTable | undefined {

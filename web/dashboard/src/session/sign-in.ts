@@ -98,9 +98,10 @@ export class SignIn extends LitElement {
   };
 
   readonly #onViewerError = async (event: Event) => {
-    const { detail, target } = event as CustomEvent<ColonnadeError>;
+    const { detail } = event as CustomEvent<ColonnadeError>;
     if (detail.code !== "unauthorized") return;
-    const viewer = target as ColonnadeViewer;
+    // Not the target, because a viewer that is not shown is in a shadow tree.
+    const viewer = event.composedPath()[0] as ColonnadeViewer;
     if (this.#waiting.has(viewer)) return;
     this.#waiting.add(viewer);
     await session.waitForSignIn();

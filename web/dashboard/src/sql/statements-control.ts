@@ -74,16 +74,16 @@ export class StatementsControl {
     return this.#tabs.length > 0;
   }
 
-  /** Selects the tab of an address. */
-  show({ subject, view }: Address, isReload: boolean, id: number | undefined): void {
+  /** Selects the tab of an address, whose statement runs if `isRun`. */
+  show({ subject, view }: Address, isRun: boolean, id: number | undefined): void {
     const table = titleOf(subject);
     if (table === undefined || table !== this.#table) this.#openDraft();
     this.#table = table;
     this.#current =
       subject && "sql" in subject ? this.#statements.tabFor(subject.sql, id) : undefined;
     const sql = this.#current?.ran ?? "";
-    if (isReload) this.#diagnostics.delete(sql);
-    if (isReload && view === "rows" && sql.trim() !== "") this.#history.begin(sql);
+    if (isRun) this.#diagnostics.delete(sql);
+    if (isRun && view === "rows" && sql.trim() !== "") this.#history.begin(sql);
   }
 
   /** Runs or explains a statement, in the selected tab or a new one. */
