@@ -243,12 +243,16 @@ fn bins_are_ranges_and_views_have_the_same_bins() {
             let range = json!({"and": [{"op": "ge", "column": name, "value": pair[0]},
                                        {"op": op, "column": name, "value": end}]});
             let Some((all, shown)) = counted(&range) else {
-                // The widest decimals have float edges.
-                use DataType::{Decimal256, Duration};
-                let is_known = matches!(field.data_type(), Duration(_) | Decimal256(..));
-                assert!(is_known, "{field}");
+                assert!(
+                    matches!(field.data_type(), DataType::Duration(_)),
+                    "{field}"
+                );
                 continue;
             };
+            // Its edges are floats, which do not have all digits of the values beside them.
+            if name == "d256" {
+                continue;
+            }
             assert_eq!(
                 whole_told["histogram"]["counts"][bin],
                 json!(all),
