@@ -18,7 +18,9 @@ _PER_SECOND = {"s": 1, "ms": 10**3, "us": 10**6, "ns": 10**9}
 _ZONE = r"(?P<zone>Z|[+-]\d\d:?\d\d)?"
 _TIME = r"(?P<h>\d\d):(?P<m>\d\d)(?::(?P<s>\d\d)(?P<fraction>\.\d+)?)?"
 _TIME_PATTERN = re.compile(_TIME)
-_INSTANT_PATTERN = re.compile(rf"(?P<date>\d{{4}}-\d\d-\d\d)(?:[T ]{_TIME})?\s*{_ZONE}")
+_DATE = r"(?P<year>[+-]?\d{4,7})-(?P<month>\d\d)-(?P<day>\d\d)"
+_INSTANT_PATTERN = re.compile(rf"{_DATE}(?:[T ]{_TIME})?\s*{_ZONE}")
+_CALENDAR_YEARS, _CALENDAR_DAYS = 400, 146_097  # after which the calendar repeats itself
 _EPOCH = date(1970, 1, 1).toordinal()
 
 
@@ -52,13 +54,15 @@ def read_literal(value: object, kind: pa.DataType) -> Literal:
         return Literal(_rounded(_float(value), kind), True)
     if pa.types.is_decimal(kind):
         return _decimal(value, kind)
+    if is_text(kind):
+        return Literal(_text(value), True)
     if not isinstance(value, str):
         raise ValueError("expected a text")
     if pa.types.is_timestamp(kind):
         return _floor(_instant(value, kind.tz) * _PER_SECOND[kind.unit])
     if pa.types.is_date(kind):
-        days = date.fromisoformat(value).toordinal() - _EPOCH
-        return Literal(days if pa.types.is_date32(kind) else days * 86_400_000, True)
+        seconds = _instant(value, None)
+        return _floor(seconds / 86_400 if pa.types.is_date32(kind) else seconds * 1000)
     if pa.types.is_time(kind):
         match = _TIME_PATTERN.fullmatch(value)
         if match is None:
@@ -95,6 +99,14 @@ def _boolean(value: object) -> bool:
     if not isinstance(value, bool | str) or value not in known:
         raise ValueError("expected true or false")
     return known[value]
+
+
+def _text(value: object) -> str:
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if not isinstance(value, str | int | float | Decimal):
+        raise ValueError("expected a text")
+    return str(value)
 
 
 def _integer(value: object, kind: pa.DataType) -> int:
@@ -164,13 +176,16 @@ def _instant(text: str, zone: str | None) -> Fraction:
     match = _INSTANT_PATTERN.fullmatch(text)
     if match is None:
         raise ValueError("expected a time such as 2024-07-01 12:00:00")
-    day = date.fromisoformat(match["date"])
+    year, month, day = int(match["year"]), int(match["month"]), int(match["day"])
+    cycle, of_cycle = divmod(year - 2000, _CALENDAR_YEARS)
+    days = date(2000 + of_cycle, month, day).toordinal() - _EPOCH + cycle * _CALENDAR_DAYS
     seconds = _seconds(match) if match["h"] else Fraction(0)
-    local = (day.toordinal() - _EPOCH) * 86_400 + seconds
+    local = days * 86_400 + seconds
     named = match["zone"] or zone
     if named is None:
         return local
-    clock = datetime(day.year, day.month, day.day) + timedelta(seconds=int(seconds))
+    known_year = year if 1 < year < 9999 else 2000 + of_cycle
+    clock = datetime(known_year, month, day) + timedelta(seconds=int(seconds))
     offset = clock.replace(tzinfo=_zone(named)).utcoffset() or timedelta(0)
     return local - int(offset.total_seconds())
 
