@@ -317,7 +317,9 @@ for (const { place, source, table } of PLACES) {
       const [item] = await navigator.clipboard.read();
       return (await item?.getType("text/html"))?.text();
     });
-    expect(await cellsOf(page, html ?? "")).toEqual(texts.map((row) => row.map(inMarkup)));
+    expect(await cellsOf(page, html ?? "")).toEqual(
+      [table.names, ...texts].map((row) => row.map(inMarkup)),
+    );
     const markdown = MarkdownIt({ html: true }).render(await copy({ format: "markdown" }));
     expect(await cellsOf(page, markdown)).toEqual(
       [table.names, ...texts].map((row) => row.map((text) => inMarkup(inClipboard(text)))),

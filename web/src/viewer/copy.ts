@@ -31,7 +31,7 @@ export async function writeCells(
   const columns = Uint32Array.from(positions);
   const isOne = numCells(rect) === 1 && format === "tsv" && !header;
   const writer = isOne ? plainWriter : rowsWriter(format, fields, header);
-  const html = copiesHtml(rect, options) ? htmlWriter() : undefined;
+  const html = copiesHtml(rect, options) ? htmlWriter(header ? fields : []) : undefined;
   const written: Written = { text: [writer.head], html: html && [html.head] };
   const sliceRows = Math.max(1, Math.floor(CELLS_PER_SLICE / columns.length));
   let numChars = 0;

@@ -144,15 +144,19 @@ function markdown(fields: readonly Field[]): RowsWriter {
 /** Spreadsheets hold numbers as doubles, so at most 15 digits are safe. */
 const MAX_SAFE_DIGITS = 15;
 
-/** Writes an HTML table for spreadsheets and documents. Numbers of more than 15 digits are marked as text. */
-export function htmlWriter(): RowsWriter {
+/**
+ * Writes an HTML table for spreadsheets and documents, with the names of `fields` if they are given. Numbers of more
+ * than 15 digits are marked as text.
+ */
+export function htmlWriter(fields: readonly Field[] = []): RowsWriter {
   const cell = (text: string | null) => {
     const digits = /^[-+]?[\d.]+$/.test(text ?? "") ? (text?.replace(/\D/g, "").length ?? 0) : 0;
     const style = digits > MAX_SAFE_DIGITS ? ` style='mso-number-format:"\\@"'` : "";
     return `<td${style}>${escapeHtml(text ?? "")}</td>`;
   };
+  const names = fields.map(({ name }) => `<th>${escapeHtml(name)}</th>`).join("");
   return {
-    head: "<table>",
+    head: `<table>${names && `<tr>${names}</tr>`}`,
     row: (texts) => `<tr>${texts.map(cell).join("")}</tr>`,
     tail: "</table>",
   };
