@@ -25,9 +25,9 @@ export class OpenRows {
   /** By their statements; the one that was shown last is the last. */
   readonly #results = new Map<string, RowsControl>();
   #shown: RowsControl;
-  /** Holds the viewers that are not shown, where no selector of the page finds them. */
+  /** Holds the viewers that are not shown, where nothing of the page finds them. */
   readonly element = document.createElement("div");
-  readonly #aside = this.element.attachShadow({ mode: "open" });
+  readonly #aside = this.element.attachShadow({ mode: "closed" });
 
   constructor(host: OpenRowsHost) {
     this.#host = host;

@@ -98,10 +98,9 @@ export class SignIn extends LitElement {
   };
 
   readonly #onViewerError = async (event: Event) => {
-    const { detail } = event as CustomEvent<ColonnadeError>;
+    const { detail, target } = event as CustomEvent<ColonnadeError>;
     if (detail.code !== "unauthorized") return;
-    // Not the target, because a viewer that is not shown is in a shadow tree.
-    const viewer = event.composedPath()[0] as ColonnadeViewer;
+    const viewer = target as ColonnadeViewer;
     if (this.#waiting.has(viewer)) return;
     this.#waiting.add(viewer);
     await session.waitForSignIn();
